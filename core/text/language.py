@@ -26,6 +26,8 @@ _REMEMBERED = 1_000
 """The number of short texts whose language is remembered. A run asks for its question's language many times."""
 
 _FUNCTION_WORDS = {
+    "cs": "a je na v se že do pro jsou s z o jako od byl byla který která které nebo po při také "
+    "co kdo kde kdy proč jak jaký jaká jaké kolik kam čím",
     "da": "og det er til af på som ikke med den har var blev fra eller også efter "
     "hvad hvem hvor hvornår hvorfor hvordan hvilken hvilke",
     "de": "der die das und ist nicht ein eine mit von zu den im auf für sich dem auch als wird werden "
@@ -34,16 +36,24 @@ _FUNCTION_WORDS = {
     "what where when who whom whose why how do does did can there were",
     "es": "el la los las de que y en un una es por con para como del se más fue su "
     "qué quién quiénes cómo dónde cuándo cuál cuáles cuánto cuántos son tiene",
+    "et": "ja on ei et see oli ka mis aga või kui ning mida selle oma on siis "
+    "kes kus millal miks kuidas milline mitu palju kust kuhu",
     "fi": "ja on ei että se oli hän mutta joka ovat myös kun mukaan tai sekä vuonna "
     "mikä mitä kuka missä milloin miksi miten kuinka",
     "fr": "le la les de des et est un une que dans pour par sur au avec qui ne pas du "
     "quoi quand où comment pourquoi quel quelle quels quelles combien sont a été",
+    "hr": "i je u na se da su za od s kao koji koja koje nije ili bio bila iz po "
+    "što tko gdje kada zašto kako koliko kakav kojeg kamo",
     "hu": "a az és hogy nem is egy volt meg ez mint vagy csak már még szerint "
     "mi mit ki hol mikor miért hogyan melyik mennyi hány",
     "id": "yang dan di dengan untuk dari ini pada itu adalah tidak dalam oleh sebagai "
     "apa siapa mana kapan mengapa kenapa bagaimana berapa",
     "it": "il di che la e è un una per non con del della sono si come nel gli dei alla "
     "cosa chi dove quando perché quale quali quanto quanti fu cos",
+    "lt": "ir yra į iš kad su kaip ne bet tai buvo per nuo apie arba dėl po "
+    "kas kur kada kodėl kiek koks kokia kuris kuri ar",
+    "lv": "un ir no ar par kas ka uz bija nav bet vai pie tas tā arī pēc "
+    "kur kad kāpēc kā cik kāds kāda kurš kura",
     "nl": "de het een en van is niet dat op te voor met zijn aan er ook als bij wordt "
     "wat wie waar wanneer waarom hoe welke hoeveel werd heeft",
     "no": "og det er til av på som ikke med den har var ble fra eller også etter "
@@ -54,6 +64,10 @@ _FUNCTION_WORDS = {
     "quê quem onde quando porque qual quais quanto quantos são",
     "ro": "și de la în a cu pe nu este un o din care pentru mai sunt fost prin sau "
     "ce cine unde când cum câți câte",
+    "sk": "a je na v sa že do pre sú s z o ako od bol bola ktorý ktorá ktoré alebo po pri "
+    "čo kto kde kedy prečo koľko aký aká aké kam čím",
+    "sl": "in je na v se da so za od s kot ki ni ali bil bila iz po pri tudi "
+    "kaj kdo kje kdaj zakaj kako koliko kateri katera katero kam",
     "sv": "och det är att på som inte med av för den har var till från eller också efter "
     "vad vem när varför hur vilken vilka",
     "vi": "và của là có được cho trong một các không những người với này đã khi từ "
@@ -85,17 +99,10 @@ _EAST_ASIAN = ("CJK", "HIRAGANA", "KATAKANA")
 _LETTER = re.compile("[A-Za-z]")
 _LEAST_KANA = 0.1
 """The share of kana among Japanese and Chinese characters from which a text is Japanese."""
-_LETTERS_WEIGHT = {
-    "CJK": 2,
-    "HIRAGANA": 2,
-    "KATAKANA": 2,
-    "HANGUL": 2,
-    "THAI": 2,
-    "LAO": 2,
-    "KHMER": 2,
-    "MYANMAR": 2,
-}
-"""The weight of a script's letters, where one says as much as several of others. Names in Latin letters are common."""
+_LETTERS_WEIGHT = {"LATIN": 1, "CJK": 3, "HIRAGANA": 3, "KATAKANA": 3, "HANGUL": 3}
+_OTHER_LETTERS_WEIGHT = 2
+"""The weight of a script's letters. Texts in all scripts have names in Latin letters, and some scripts need fewer
+letters for a word."""
 
 _NAMES = {
     "ar": "Arabic", "bg": "Bulgarian", "bn": "Bengali", "ca": "Catalan", "cs": "Czech", "da": "Danish", "de": "German",
@@ -173,7 +180,7 @@ def _script(text: str) -> str:
     scripts = Counter[str]()
     for character, times in Counter(unicodedata.normalize("NFKC", text)).items():
         if script := _script_of(character):
-            scripts[script] += times * _LETTERS_WEIGHT.get(script, 1)
+            scripts[script] += times * _LETTERS_WEIGHT.get(script, _OTHER_LETTERS_WEIGHT)
     east_asian = sum(scripts.pop(script, 0) for script in _EAST_ASIAN[1:])
     if east_asian:
         japanese = east_asian >= _LEAST_KANA * (east_asian + scripts["CJK"])

@@ -125,6 +125,20 @@ def test_english_yes_no_question_is_english(question: str) -> None:
     assert dominant_language([question]) == "en"
 
 
+@pytest.mark.parametrize(
+    ("question", "language"),
+    [
+        ("Internet2是什么", "zh"),
+        ("Πού εδρεύει η Energiprojekt AB;", "el"),
+        ("Кто основал General Electric?", "ru"),
+        ("Microsoft Windowsとは何ですか", "ja"),
+        ("What does 是什么 mean?", "en"),
+    ],
+)
+def test_names_in_latin_letters_do_not_hide_the_script(question: str, language: str) -> None:
+    assert dominant_language([question]) == language
+
+
 def test_texts_have_the_language_of_most_of_them() -> None:
     assert dominant_language([GERMAN, ENGLISH, GERMAN, GERMAN]) == "de"
 
