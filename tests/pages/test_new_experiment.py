@@ -115,6 +115,7 @@ def test_finished_experiment_shows_every_measured_setting(registry: RunRegistry)
     assert "evaluate_show" not in {each.key for each in app.button}
 
 
+@pytest.mark.thorough
 def test_an_experiment_runs_on_a_dask_cluster_that_the_operator_names(
     registry: RunRegistry, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

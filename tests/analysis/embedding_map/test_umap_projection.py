@@ -28,7 +28,7 @@ async def test_without_the_package_it_is_said_how_to_get_it(monkeypatch: pytest.
         umap_projection(projected)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 async def test_umap_gives_the_same_picture_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")  # compiling takes longer than interpreting these few points
     projected = await embedding_map(MANY, WordEmbed())

@@ -144,6 +144,7 @@ async def test_leave_out_tells_what_takes_the_place(api: Api) -> None:
     assert unknown.startswith("The run has read no such document.")
 
 
+@pytest.mark.thorough
 async def test_agent_raises_recall_of_handbook_questions(api: Api) -> None:
     async with Client(f"{api.url}/mcp") as client:
         before, missed = await _recall(client, {})
