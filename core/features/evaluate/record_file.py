@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Generic, Self, TypeVar
+from typing import IO, TYPE_CHECKING, Any, Generic, Self, TypeVar, cast
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -52,7 +52,7 @@ Record = TypeVar("Record", bound="DataclassInstance")
 
 
 @cache
-def _adapter(kind: type) -> TypeAdapter[Any]:
+def _adapter(kind: Any) -> TypeAdapter[Any]:
     """Return the reader and writer of a class, which takes milliseconds to make."""
     return TypeAdapter(kind)
 
@@ -63,7 +63,7 @@ class RecordFile(Generic[Header, Record]):
     def __init__(self, source: Source, header: type[Header], record: type[Record], hint: str) -> None:
         """`hint` says how to recover from a damaged file."""
         self.source = source
-        self._header: TypeAdapter[Header] = _adapter(header)
+        self._header: TypeAdapter[Header] = _adapter(cast("Hashable", header))
         self._record: TypeAdapter[Record] = _adapter(record)
         self._hint = hint
         self._written: IO[bytes] | None = None
