@@ -14,7 +14,7 @@ from core.config.run_knobs import Method
 from core.errors import BadInput, ReadFailed, SearchFailed
 from core.methods.agent import find_passages_by_steps
 from core.methods.deep import approved_sub_questions, research_sections
-from core.methods.filling import fill
+from core.methods.filling import embed_remaining
 from core.methods.phases import answer_and_check, index_and_rank, rank_index
 from core.methods.plan import propose_plan
 from core.methods.run_context import RunContext
@@ -75,7 +75,7 @@ async def complete(run: Run, ports: Ports, listen: Listener | None = None) -> Ru
     Status, answer and time of the run stay. If this is cancelled, the run keeps the vectors so far.
     """
     recorder = Recorder(listen, run, timeless=True)
-    await fill(ports, recorder)
+    await embed_remaining(ports, recorder)
     return recorder.run
 
 

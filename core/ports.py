@@ -177,7 +177,7 @@ class Ports:
     embed: Embed
     chat: Chat | None
     """None when no chat model is connected: the answer is then extractive."""
-    across: Embed | None = None
+    multilingual: Embed | None = None
     """The embedder for questions and pages in different languages; None where `embed` reads them all."""
     library: Search | None = None
     """The search in collections that an agent may use, or None."""
@@ -190,7 +190,7 @@ class Ports:
     """
     quote: asyncio.Event | None = None
     """Set by a person who does not wait for the chat model: the answer under way is then quoted from its sources."""
-    stored: Callable[[], Awaitable[None]] = no_flush
+    flush: Callable[[], Awaitable[None]] = no_flush
     """Waits until every event of the run so far is on disk."""
     egress: EgressPolicy = UNRESTRICTED
     """Decides which texts these models are given."""
@@ -201,8 +201,12 @@ class Ports:
 
     def embedder_of(self, index: Index | None) -> Embed:
         """The embedder in whose space the vectors of this index are, or the one for new ones."""
-        is_across = self.across is not None and index is not None and index.embedder == self.across.identity
-        return self.across if self.across is not None and is_across else self.embed
+        other = self.multilingual
+        return (
+            other
+            if other is not None and index is not None and index.embedder == other.identity
+            else self.embed
+        )
 
     def withheld(self, port: ModelPort | None, pages: Iterable[str]) -> frozenset[str]:
         """The keys of those pages whose text this model must not be given. Raises as `withheld_origins`."""

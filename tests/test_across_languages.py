@@ -124,7 +124,12 @@ MINILM, USE = MiniLM(), MultilingualUSE()
 
 def ports(across: MultilingualUSE = USE, **pages: Mapping[str, str]) -> Ports:
     return Ports(
-        search=World(pages), web=Web(pages), extract=Extract(pages), embed=MINILM, across=across, chat=None
+        search=World(pages),
+        web=Web(pages),
+        extract=Extract(pages),
+        embed=MINILM,
+        multilingual=across,
+        chat=None,
     )
 
 

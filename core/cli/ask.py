@@ -109,7 +109,7 @@ async def print_stored(run: Run, store: RunStore | None) -> None:
         print_note(f"The run is in the history: {run.id}")
 
 
-def print_outcome(engine: Engine, run: Run, terminal: Terminal, output: Output) -> None:
+def print_outcome(engine: Engine, run: Run, terminal: AnswerPrinter, output: Output) -> None:
     """Print the whole run as JSON, or the remaining lines below its answer."""
     if output is Output.RUN:
         print_json_line(run_to_json(run))
@@ -126,7 +126,7 @@ async def ask_showing_progress(
     *,
     turn: Turn | None = None,
     earlier: Run | None = None,
-) -> tuple[Run, Terminal]:
+) -> tuple[Run, AnswerPrinter]:
     """Run a question, and return the run with the terminal that shows its progress.
 
     `store` receives the events of the run. `turn` and `earlier` are arguments of `research`. Raises the errors of
@@ -142,7 +142,7 @@ async def ask_showing_progress(
         min(knobs.embed.batch, ports.embed.batch),
         last_step="" if output is Output.CONTEXT else "Generating answer...",
     )
-    terminal = Terminal(
+    terminal = AnswerPrinter(
         steps,
         ports.prices,
         verbose=options.verbose,
@@ -182,7 +182,7 @@ def other_backends(engine: Engine, run: Run) -> tuple[Backend, ...]:
     return engine.searches.alternative_backends(run) if run.error and run.error.part == "search" else ()
 
 
-class Terminal:
+class AnswerPrinter:
     """Prints events: the answer on stdout, everything else on stderr.
 
     With `verbose` every step is a line. Without it, progress is one line that is rewritten, if stderr is a terminal.

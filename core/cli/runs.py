@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from core.analysis.history import matching_runs, summary_usage
-from core.cli.ask import Terminal
+from core.cli.ask import AnswerPrinter
 from core.cli.ask_since import print_json
 from core.cli.printing import print_json_line, print_note, print_text
 from core.cli.progress_lines import PhaseLines
@@ -115,7 +115,7 @@ def _show(run: Run, as_json: bool, prices: Prices) -> None:
         print_json_line(run_to_json(run))
         return
     print_text(f"{one_line(run.id)}  {run.status}\n{run.question}\n\n{readable(run.text)}", end="")
-    Terminal(PhaseLines(1), prices, verbose=False, stream=True, closed=lambda: None).finish(run)
+    AnswerPrinter(PhaseLines(1), prices, verbose=False, stream=True, closed=lambda: None).finish(run)
 
 
 async def _quote(ids: Sequence[str], as_json: bool, settings: Settings) -> int:

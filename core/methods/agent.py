@@ -86,7 +86,7 @@ async def _take_steps(context: RunContext, tools: Toolbox, chat: Chat) -> str:
             if limit := _limit(context):
                 return limit
             await _take_step(call.function, tools, recorder)
-            await ports.stored()
+            await ports.flush()
         run = recorder.run
         if run.decisions and not run.decisions[-1].calls:
             return ""
@@ -109,7 +109,7 @@ async def _take_steps(context: RunContext, tools: Toolbox, chat: Chat) -> str:
                 raise wordless_reply
             raise _calls_no_tools(chat, "It answered without calling one.")
         recorder.emit(decision)
-        await ports.stored()
+        await ports.flush()
 
 
 def _pending(run: Run) -> list[ToolCall]:

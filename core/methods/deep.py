@@ -61,7 +61,7 @@ async def research_sections(context: RunContext) -> None:
     try:
         for number, section in enumerate(recorder.run.sections, 1):
             if section.answer is None:
-                await ports.stored()
+                await ports.flush()
                 try:
                     await _research_section(replace(context, question=section.question), number)
                 except OpenQueryError as error:
@@ -69,7 +69,7 @@ async def research_sections(context: RunContext) -> None:
                     faults.append(error)
         if faults and not any(section.answer for section in recorder.run.sections):
             raise faults[0]
-        await ports.stored()
+        await ports.flush()
         await _write_report(context)
     except asyncio.CancelledError:
         run = recorder.run

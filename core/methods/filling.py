@@ -20,7 +20,7 @@ PART = 256
 """Passages embedded between rankings. Each ranking updates the map, the table and the scores."""
 
 
-async def settle(context: RunContext) -> None:
+async def embed_candidates(context: RunContext) -> None:
     """Embed all passages that can plausibly enter the context.
 
     A failed call ends the embedding, with a note.
@@ -44,7 +44,7 @@ async def settle(context: RunContext) -> None:
             recorder.emit(PhaseEnded(Phase.EMBED))
 
 
-async def fill(ports: Ports, recorder: Recorder) -> None:
+async def embed_remaining(ports: Ports, recorder: Recorder) -> None:
     """Embed the waiting passages, best first, ranking each part.
 
     A failed call ends the embedding, with a note.

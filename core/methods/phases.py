@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator, Sequence
 from dataclasses import replace
 
 from core.config.knobs import Strategy
-from core.methods.filling import settle
+from core.methods.filling import embed_candidates
 from core.methods.run_context import RunContext
 from core.model import (
     NO_CLIENT,
@@ -29,7 +29,7 @@ from core.stages.check import check
 from core.stages.chunk import chunk
 from core.stages.conversation.known_pages import unread, with_known_pages
 from core.stages.egress import admitted_history, admitted_reranking, admitted_sources, embeddable_pages
-from core.stages.embedding.cascade import First, cascades, early_budget, initial_rows
+from core.stages.embedding.cascade import EmbeddingPriority, cascades, early_budget, initial_rows
 from core.stages.embedding.language_choice import embed_in_one_space
 from core.stages.partial_results import written_so_far
 from core.stages.plan import plan
@@ -96,13 +96,13 @@ async def index_and_rank(context: RunContext, pages: AsyncGenerator[Page]) -> No
         await rank_index(context, index, recorder.run.ranking)
 
 
-def _first_embedded(question: str, recorder: Recorder) -> First:
+def _first_embedded(question: str, recorder: Recorder) -> EmbeddingPriority:
     """Return the passages to embed first, with a limit. It applies while pages are missing."""
 
     def rows(passages: tuple[Passage, ...], complete: bool) -> Rows:
         return initial_rows(question, passages, recorder.run.pages, keep=complete)
 
-    return First(rows, lambda: early_budget(recorder.run))
+    return EmbeddingPriority(rows, lambda: early_budget(recorder.run))
 
 
 async def rank_index(
@@ -115,7 +115,7 @@ async def rank_index(
     """
     ports, emit = context.ports, context.emit
     if other is None:
-        await settle(context)
+        await embed_candidates(context)
     run = context.run
     index = other or run.index
     assert index is not None  # noqa: S101  # the run has an index, or receives it

@@ -46,7 +46,7 @@ from core.text.language import dominant_language
 from core.text.sanitize import one_line, pluralize, truncate
 from core.text.urls import canonical_url, without_user_info
 
-OPENED = Query(text="addresses that the agent opened", author=Author.AGENT)
+AGENT_OPENED_QUERY = Query(text="addresses that the agent opened", author=Author.AGENT)
 """The query for addresses that no search has found. It is never searched."""
 
 HITS, PASSAGES = 20, 6
@@ -194,7 +194,7 @@ class Toolbox:
         return [hit for hit in hits if hit.key not in private]
 
     def _hit_at(self, address: str) -> Hit:
-        """Return a hit of `OPENED` for an unknown address.
+        """Return a hit of `AGENT_OPENED_QUERY` for an unknown address.
 
         Raises:
             BadInput: when it is no address of the web, or could carry private text away.
@@ -205,11 +205,13 @@ class Toolbox:
         readable = (run.question, *(page.text for page in run.pages.values()))
         if any(hit.collection for hit in run.hits) and not any(address in text for text in readable):
             raise BadInput(UNKNOWN_ADDRESS)
-        earlier = run.replies[OPENED].results if OPENED in run.replies else ()
+        earlier = run.replies[AGENT_OPENED_QUERY].results if AGENT_OPENED_QUERY in run.replies else ()
         result = Result(url=address, title="", snippet="", rank=len(earlier) + 1)
-        if OPENED not in run.queries:
-            emit(e.QueryPlanned(OPENED))
-        emit(e.SearchAnswered(OPENED, SearchReply(backend=run.backend, results=(*earlier, result))))
+        if AGENT_OPENED_QUERY not in run.queries:
+            emit(e.QueryPlanned(AGENT_OPENED_QUERY))
+        emit(
+            e.SearchAnswered(AGENT_OPENED_QUERY, SearchReply(backend=run.backend, results=(*earlier, result)))
+        )
         return next(hit for hit in self._recorder.run.hits if hit.key == canonical_url(address))
 
     def _require_chosen_site(self, address: str) -> None:

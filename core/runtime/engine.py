@@ -53,7 +53,7 @@ class Engine(AbstractAsyncContextManager["Engine"]):
         """Create the engine without starting its parts."""
         limit_malloc_arenas()
         self.settings = settings
-        self.admission = AccessPolicy(settings)
+        self.access_policy = AccessPolicy(settings)
         self.egress = EgressPolicy.from_settings(settings)
         self.prices = PriceFile(settings.folder, self.egress)
         self.memory = memory_budget(settings.memory_megabytes, settings.workers or os.cpu_count() or 1)
@@ -105,7 +105,7 @@ class Engine(AbstractAsyncContextManager["Engine"]):
             web=RoutedWeb(DemoWeb(HANDBOOK), CachedWeb(self.web, self.write_cache)),
             extract=CachedExtract(self.workers, self.write_cache),
             embed=embed,
-            across=self.models.across(embed),
+            multilingual=self.models.multilingual_for(embed),
             chat=chat,
             rerank=rerank,
             egress=self.egress,
@@ -138,8 +138,12 @@ class Engine(AbstractAsyncContextManager["Engine"]):
         origins. Raises the errors of `Models.embedder`.
         """
         embed = await self.models.embedder(access, run.origins)
-        across = self.models.across(embed)
-        return across if across and run.index and run.index.embedder == across.identity else embed
+        multilingual = self.models.multilingual_for(embed)
+        return (
+            multilingual
+            if multilingual and run.index and run.index.embedder == multilingual.identity
+            else embed
+        )
 
     async def origins(self, search: SearchKnobs, access: Access, run: Run | None = None) -> frozenset[str]:
         """Return the possible origins of a run's texts. They are where it searches and where its texts come from."""
@@ -158,7 +162,7 @@ class Engine(AbstractAsyncContextManager["Engine"]):
     @cached_property
     def models(self) -> Models:
         """Chat clients, embedders and the reranker."""
-        servers = ModelServers(self.settings, self.admission)
+        servers = ModelServers(self.settings, self.access_policy)
         return Models(self.settings, servers, self.egress, self.write_cache, lambda: self.client)
 
     @cached_property
@@ -171,7 +175,7 @@ class Engine(AbstractAsyncContextManager["Engine"]):
         """The searches of the web."""
         return Searches(
             self.settings,
-            self.admission,
+            self.access_policy,
             lambda: self.client,
             lambda: self.models.multilingual,
         )

@@ -225,4 +225,4 @@ class StoredWork:
 
     def _storing(self, ports: Ports, job: Job) -> Ports:
         """Return the ports of a run whose events are stored."""
-        return replace(ports, stored=partial(asyncio.to_thread, self.store.flush), quote=job.quote)
+        return replace(ports, flush=partial(asyncio.to_thread, self.store.flush), quote=job.quote)

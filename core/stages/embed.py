@@ -25,7 +25,7 @@ from core.run.events import (
 )
 from core.stages.chunk import folded
 from core.stages.embedding.batching import batched
-from core.stages.embedding.cascade import First
+from core.stages.embedding.cascade import EmbeddingPriority
 from core.stages.embedding.embedding_calls import vectors_of
 from core.stages.embedding.vector_buffer import VectorBuffer, Vectors
 from core.stages.time_budget import UNLIMITED, TimeBudget
@@ -39,7 +39,7 @@ async def embed(
     emit: Emit,
     *,
     page_order: Callable[[str], int],
-    first: First | None = None,
+    first: EmbeddingPriority | None = None,
     budget: TimeBudget = UNLIMITED,
     on_arrival: Callable[[Index], Awaitable[None]] | None = None,
     on_stop: Callable[[Index], None] | None = None,
@@ -126,7 +126,7 @@ class _Work:
     fault: EmbedFailed | None = None
     numbers: count[int] = field(default_factory=lambda: count(1))
 
-    async def chosen(self, first: First, size: int) -> tuple[Passage, ...]:
+    async def chosen(self, first: EmbeddingPriority, size: int) -> tuple[Passage, ...]:
         """Choose at most `size` passages to embed next. The result is empty when all chosen passages were sent."""
         rows = await asyncio.to_thread(first.rows, self.in_hand, self.complete)
         self.first = [self.in_hand[row] for row in rows.tolist()]
@@ -170,7 +170,7 @@ class _Work:
 async def _best_first(
     arrivals: AsyncGenerator[tuple[Passage, ...]],
     work: _Work,
-    first: First,
+    first: EmbeddingPriority,
     size: int,
     page_order: Callable[[str], int],
 ) -> None:

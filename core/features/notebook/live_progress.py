@@ -63,10 +63,10 @@ def _has_kernel() -> bool:
 
 
 def _terminal() -> Any:
-    from core.cli.ask import Terminal
+    from core.cli.ask import AnswerPrinter
     from core.cli.progress_lines import PhaseLines
     from core.config.knobs import Knobs
     from core.config.prices import SHIPPED
 
     lines = PhaseLines(Knobs().embed.batch)
-    return Terminal(lines, SHIPPED, verbose=False, stream=False, closed=lambda: None)
+    return AnswerPrinter(lines, SHIPPED, verbose=False, stream=False, closed=lambda: None)

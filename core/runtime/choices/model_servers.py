@@ -46,9 +46,9 @@ LOCAL_EMBEDDER = ModelServer(base_url="", api_key=None, model=LOCAL)
 class ModelServers:
     """Chooses a model server, and lists its models."""
 
-    def __init__(self, settings: Settings, admission: AccessPolicy) -> None:
+    def __init__(self, settings: Settings, access_policy: AccessPolicy) -> None:
         self._settings = settings
-        self._admission = admission
+        self._access_policy = access_policy
         self._local_models: tuple[float, tuple[str, ...]] = (0.0, ())
         self._lists = ModelLists()
         self._names: LRUCache[tuple[str, str], str] = LRUCache(_NAMES)
@@ -87,7 +87,7 @@ class ModelServers:
             EmbedFailed: when the model is not the local one, and no server is named.
         """
         settings = self._settings
-        self._admission.check_embedder(access.embedding_model)
+        self._access_policy.check_embedder(access.embedding_model)
         model = access.embedding_model or settings.embedding_model
         if model == LOCAL:
             return LOCAL_EMBEDDER
@@ -151,7 +151,7 @@ class ModelServers:
         """
         settings = self._settings
         if access.base_url or access.api_key:
-            self._admission.check_model_server(access.base_url)
+            self._access_policy.check_model_server(access.base_url)
             return access.base_url or settings.base_url or _server_of_key(access.api_key), access.api_key
         if settings.base_url:
             return settings.base_url, settings.openai_api_key or settings.openrouter_api_key

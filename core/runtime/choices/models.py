@@ -108,7 +108,7 @@ class Models:
             embedder = self._embedders[name] = CachedEmbed(inner, self._write_cache)
         return embedder
 
-    def across(self, embedder: CachedEmbed) -> CachedEmbed | None:
+    def multilingual_for(self, embedder: CachedEmbed) -> CachedEmbed | None:
         """Return the multilingual embedder for the local one, or None.
 
         It is used if questions and pages are in different languages.

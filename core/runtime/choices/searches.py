@@ -37,7 +37,7 @@ class Searches:
     def __init__(
         self,
         settings: Settings,
-        admission: AccessPolicy,
+        access_policy: AccessPolicy,
         client: Callable[[], httpx.AsyncClient],
         multilingual: Callable[[], Embed],
     ) -> None:
@@ -45,7 +45,7 @@ class Searches:
 
         `client` returns the HTTP connection pool, and `multilingual` an embedder for the demo library.
         """
-        self._settings, self._admission = settings, admission
+        self._settings, self._access_policy = settings, access_policy
         self._client = client
         self.demo_search = DemoSearch(HANDBOOK, multilingual)
         self._default = DefaultBackend()
@@ -121,7 +121,9 @@ class Searches:
         """
         settings = self._settings
         if access.searxng_url:
-            self._admission.check_service(access.searxng_url, settings.searxng_url, "SearXNG", "SEARXNG_URL")
+            self._access_policy.check_service(
+                access.searxng_url, settings.searxng_url, "SearXNG", "SEARXNG_URL"
+            )
             address_and_login = access.searxng_url, access.searxng_username, access.searxng_password
         elif settings.searxng_url:
             address_and_login = settings.searxng_url, settings.searxng_username, settings.searxng_password

@@ -55,7 +55,7 @@ class Signals:
     """The share of the question's names and numbers that occur in no source. Nouns count less in German."""
     apart: float
     """The share of the question's words, weighted by rarity, that are missing in the best sentence's passage."""
-    unsaid: float
+    missing_in_sentence: float
     """The share of the question's words, weighted by rarity, that are missing in the best sentence."""
     unstated: float
     """1 if the question asks for a date or a number, and none of the best sentences has one that can answer."""
@@ -67,7 +67,7 @@ WEIGHTS = {
     "margin": -2.0,
     "missing_names": 1.4,
     "apart": 1.7,
-    "unsaid": 1.0,
+    "missing_in_sentence": 1.0,
     "unstated": 3.5,
     "closed": 0.3,
 }
@@ -122,20 +122,24 @@ class Reading:
             / max(1, len(names))
             * (_NOUN if language in NOUNS_HAVE_CAPITALS else 1),
             apart=lacking(passage),
-            unsaid=lacking(first),
+            missing_in_sentence=lacking(first),
             unstated=float(is_unstated),
             closed=float(asked.is_closed and len(words) <= _SHORT_QUESTION and language not in _JOINED_WORDS),
         )
         missing = missing_names or [word for word in words if not counts[word]]
-        unsaid = sorted((word for word in words if not stems[word] <= first), key=lambda word: -rarity[word])
+        missing_in_sentence = sorted(
+            (word for word in words if not stems[word] <= first), key=lambda word: -rarity[word]
+        )
         self.reason = "The sentence that fits best is only near the question."
         if is_unstated and not missing_names:
             what = "a year or a date" if asked.kind is Kind.DATE else "a number"
             self.reason = f"The question asks for {what}; the sentences that fit best do not state it."
         elif missing:
             self.reason = f"No source mentions {_quoted(missing, written)}."
-        elif unsaid:
-            self.reason = f"The sentence that fits best does not mention {_quoted(unsaid, written)}."
+        elif missing_in_sentence:
+            self.reason = (
+                f"The sentence that fits best does not mention {_quoted(missing_in_sentence, written)}."
+            )
 
 
 async def asked_first(question: str, sources: Sequence[Source], chat: Chat, seconds: float) -> Note | None:

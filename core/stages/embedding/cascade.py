@@ -31,7 +31,7 @@ MOST_ENTERING = 0.1
 
 
 @dataclass(frozen=True, slots=True)
-class First:
+class EmbeddingPriority:
     """The choice of passages that are embedded first."""
 
     rows: Callable[[tuple[Passage, ...], bool], Rows]

@@ -18,7 +18,7 @@ from core.model.arrays import Rows
 from core.ports import Embed, Ports
 from core.run.events import Emit
 from core.stages.embed import embed
-from core.stages.embedding.cascade import First
+from core.stages.embedding.cascade import EmbeddingPriority
 from core.stages.streams import Replayed
 from core.stages.time_budget import TimeBudget
 from core.text.bm25_index import tokens
@@ -46,7 +46,7 @@ async def embed_in_one_space(
     *,
     pages: Callable[[], Mapping[str, Page]],
     page_order: Callable[[str], int],
-    first: First | None = None,
+    first: EmbeddingPriority | None = None,
     budget: TimeBudget,
     on_arrival: Callable[[Index], Awaitable[None]] | None = None,
     on_stop: Callable[[Index], None] | None = None,
@@ -58,7 +58,7 @@ async def embed_in_one_space(
     end, it reads the passages again. Passages wait as `first` says. Passages in other languages share no words with the
     question and precede the others. The other arguments are those of `core.stages.embed.embed`.
     """
-    languages = _Languages(question, ports.across, pages) if ports.across else None
+    languages = _Languages(question, ports.multilingual, pages) if ports.multilingual else None
     abandoned = False
 
     def stopped(index: Index) -> None:
@@ -74,7 +74,7 @@ async def embed_in_one_space(
             emit,
             page_order=page_order,
             first=languages.foreign_first(first)
-            if first and languages and port is languages.across
+            if first and languages and port is languages.multilingual
             else first,
             budget=budget,
             on_arrival=on_arrival,
@@ -84,9 +84,9 @@ async def embed_in_one_space(
     async with aclosing(Replayed(passages)) as arrived:
         if not languages:
             return await embed_by(arrived, ports.embed)
-        if not await languages.suggest_across(arrived, ports.embed):
+        if not await languages.suggest_multilingual(arrived, ports.embed):
             embedding = asyncio.create_task(embed_by(arrived, ports.embed))
-            deciding = asyncio.create_task(languages.ask_for_across(arrived))
+            deciding = asyncio.create_task(languages.ask_for_multilingual(arrived))
             try:
                 await asyncio.wait({embedding, deciding}, return_when=asyncio.FIRST_COMPLETED)
                 if embedding.done() or deciding.done():
@@ -99,7 +99,7 @@ async def embed_in_one_space(
                     task.cancel()
                 await asyncio.gather(embedding, deciding, return_exceptions=True)
             abandoned = False
-        index = await embed_by(arrived, languages.across)
+        index = await embed_by(arrived, languages.multilingual)
         everything = index.passages + index.not_embedded
         if not everything or await languages.ask(everything):
             return index
@@ -111,24 +111,24 @@ class _Languages:
     """The decisions by the languages of a question and of the arrived pages."""
 
     question: str
-    across: Embed
+    multilingual: Embed
     pages: Callable[[], Mapping[str, Page]]
 
-    def foreign_first(self, first: First) -> First:
+    def foreign_first(self, first: EmbeddingPriority) -> EmbeddingPriority:
         """Return `first` with foreign passages before the others."""
         language, foreign_count = dominant_language([self.question]), 0
 
         def rows(passages: tuple[Passage, ...], complete: bool) -> Rows:
             nonlocal foreign_count
-            foreign = set(_foreign(language, passages, self.pages(), self.across))
+            foreign = set(_foreign(language, passages, self.pages(), self.multilingual))
             is_foreign = np.array([passage in foreign for passage in passages], dtype=bool)
             foreign_count = int(is_foreign.sum())
             others = first.rows(passages, complete)
             return np.concatenate([np.flatnonzero(is_foreign), others[~is_foreign[others]]])
 
-        return First(rows, lambda: first.early_budget() + foreign_count)
+        return EmbeddingPriority(rows, lambda: first.early_budget() + foreign_count)
 
-    async def suggest_across(self, arrived: Replayed[tuple[Passage, ...]], usual: Embed) -> bool:
+    async def suggest_multilingual(self, arrived: Replayed[tuple[Passage, ...]], usual: Embed) -> bool:
         """Check whether the first page suggests the multilingual embedder.
 
         The usual embedder must not know the question's language.
@@ -137,9 +137,11 @@ class _Languages:
             return False
         async with aclosing(arrived.items()) as items:
             first = await anext(items, ())
-        return needs_multilingual(self.question, first, self.pages(), self.across, _SAME_LANGUAGE_ON_A_PAGE)
+        return needs_multilingual(
+            self.question, first, self.pages(), self.multilingual, _SAME_LANGUAGE_ON_A_PAGE
+        )
 
-    async def ask_for_across(self, arrived: Replayed[tuple[Passage, ...]]) -> bool:
+    async def ask_for_multilingual(self, arrived: Replayed[tuple[Passage, ...]]) -> bool:
         """Check whether the pages need the multilingual embedder.
 
         The result is given as soon as it is likely, and at the latest after the last page.
@@ -148,7 +150,7 @@ class _Languages:
         async with aclosing(arrived.items()) as items:
             async for some in items:
                 passages.extend(some)
-                foreign = _foreign(language, passages, self.pages(), self.across)
+                foreign = _foreign(language, passages, self.pages(), self.multilingual)
                 several = len({passage.place.page for passage in foreign}) >= _LEAST_FOREIGN_PAGES
                 if several and await self.ask(passages):
                     return True
@@ -157,7 +159,7 @@ class _Languages:
     async def ask(self, passages: Sequence[Passage]) -> bool:
         """Check whether these passages need the multilingual embedder."""
         return await asyncio.to_thread(
-            needs_multilingual, self.question, tuple(passages), self.pages(), self.across
+            needs_multilingual, self.question, tuple(passages), self.pages(), self.multilingual
         )
 
 
@@ -165,17 +167,17 @@ def needs_multilingual(
     question: str,
     passages: Sequence[Passage],
     pages: Mapping[str, Page],
-    across: Embed | None,
+    multilingual: Embed | None,
     most_words: float = _SAME_LANGUAGE,
 ) -> bool:
-    """Check whether the embedder `across` should read these passages.
+    """Check whether the embedder `multilingual` should read these passages.
 
     It must know the question's language and another language in which at least `LEAST_FOREIGN` of the passages are.
     """
-    language = dominant_language([question]) if across else ""
-    if not across or language not in across.languages:
+    language = dominant_language([question]) if multilingual else ""
+    if not multilingual or language not in multilingual.languages:
         return False
-    foreign = _foreign(language, passages, pages, across)
+    foreign = _foreign(language, passages, pages, multilingual)
     if not foreign or len(foreign) < LEAST_FOREIGN * len(passages):
         return False
     codes = {_language_of(passage, pages) for passage in foreign}
@@ -198,10 +200,10 @@ def _shared(question: str, language: str, passages: Sequence[Passage], pages: Ma
 
 
 def _foreign(
-    language: str, passages: Sequence[Passage], pages: Mapping[str, Page], across: Embed
+    language: str, passages: Sequence[Passage], pages: Mapping[str, Page], multilingual: Embed
 ) -> list[Passage]:
-    """Find passages in other languages that `across` knows."""
-    known = across.languages - {language}
+    """Find passages in other languages that `multilingual` knows."""
+    known = multilingual.languages - {language}
     return [passage for passage in passages if _language_of(passage, pages) in known]
 
 

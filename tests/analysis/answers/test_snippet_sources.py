@@ -6,7 +6,7 @@ import pytest
 
 from core.analysis.answers.answer_stats import answer_stats, partial_version
 from core.analysis.answers.source_cards import source_cards, source_context
-from core.cli.ask import Terminal
+from core.cli.ask import AnswerPrinter
 from core.cli.progress_lines import PhaseLines
 from core.config.prices import SHIPPED
 from core.features.api.responses.answers import qa_response
@@ -77,7 +77,7 @@ def test_notebook_and_run_in_one_file_are_marked(run: Run, snippets: frozenset[i
 
 
 def test_terminal_marks_citations_and_sources(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
-    terminal = Terminal(PhaseLines(1), SHIPPED, verbose=False, stream=True, closed=lambda: None)
+    terminal = AnswerPrinter(PhaseLines(1), SHIPPED, verbose=False, stream=True, closed=lambda: None)
     terminal.show(e.Record(0.0, e.TokensWritten("Tea cools [1]. So [2].")), run)
     terminal.finish(run)
     shown = capsys.readouterr().out

@@ -105,7 +105,7 @@ def document_pages(data: DataSet) -> dict[str, Page]:
     return pages
 
 
-def reads_data_across(data: DataSet, across: Embed | None) -> bool:
+def data_needs_multilingual(data: DataSet, multilingual: Embed | None) -> bool:
     """Return whether a run would embed most questions with the multilingual embedder.
 
     The first documents and some of the questions decide.
@@ -113,14 +113,14 @@ def reads_data_across(data: DataSet, across: Embed | None) -> bool:
     Raises:
         BadInput: as `document_pages`.
     """
-    if across is None:
+    if multilingual is None:
         return False
     first = replace(data, documents=lambda: islice(data.documents(), _DOCUMENTS), counted=None)
     pages = document_pages(first)
     passages = document_passages(pages, ChunkKnobs())
     questions = data.questions[:: len(data.questions) // _QUESTIONS + 1]
     return (
-        sum(needs_multilingual(question.text, passages, pages, across) for question in questions)
+        sum(needs_multilingual(question.text, passages, pages, multilingual) for question in questions)
         > len(questions) / 2
     )
 

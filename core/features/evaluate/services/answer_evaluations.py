@@ -27,7 +27,7 @@ from core.features.evaluate.answers.answers_folder import (
 )
 from core.features.evaluate.answers.judged_answers import read_labels
 from core.features.evaluate.data_sets.available import AvailableDataSets
-from core.features.evaluate.data_sets.corpus import reads_data_across
+from core.features.evaluate.data_sets.corpus import data_needs_multilingual
 from core.features.evaluate.data_sets.data_set import DataSet
 from core.features.evaluate.services.sweep_workers import sweep_reranker
 from core.features.evaluate.services.task_store import PLAN, TaskStore
@@ -196,8 +196,8 @@ async def answering_ports(engine: Engine, setting: Knobs, data: DataSet, access:
     ports = await engine.ports(knobs, access, origins=data.origins)
     if ports.chat:
         engine.egress.require(ports.chat.identity, ports.chat.host, data.origins)
-    is_across = await asyncio.to_thread(reads_data_across, data, ports.across)
-    return replace(ports, embed=ports.across) if ports.across and is_across else ports
+    is_multilingual = await asyncio.to_thread(data_needs_multilingual, data, ports.multilingual)
+    return replace(ports, embed=ports.multilingual) if ports.multilingual and is_multilingual else ports
 
 
 def answers_folder(folder: Path, data: DataSet, setting: Knobs, ports: Ports) -> AnswersFolder:

@@ -13,7 +13,7 @@ from core.adapters.workers.jobs import Workers
 from core.adapters.workers.local_processes import LocalProcesses
 from core.config.egress import PAGES
 from core.config.knobs import Knobs
-from core.features.evaluate.data_sets.corpus import reads_data_across
+from core.features.evaluate.data_sets.corpus import data_needs_multilingual
 from core.features.evaluate.data_sets.data_set import DataSet
 from core.features.evaluate.failing_ports import require_reranker
 from core.features.evaluate.sweep_cost import SweepModels
@@ -58,13 +58,13 @@ async def data_embedder(engine: Engine, data: DataSet) -> CachedEmbed:
     The multilingual embedder is used if questions and documents are in different languages, as in runs.
 
     Raises:
-        BadInput: when `reads_data_across` raises it.
+        BadInput: when `data_needs_multilingual` raises it.
         EmbedFailed: when `Models.embedder` raises it.
     """
     embed = await engine.models.embedder(origins=data.origins)
-    across = engine.models.across(embed)
-    is_across = await asyncio.to_thread(reads_data_across, data, across)
-    return across if across and is_across else embed
+    multilingual = engine.models.multilingual_for(embed)
+    is_multilingual = await asyncio.to_thread(data_needs_multilingual, data, multilingual)
+    return multilingual if multilingual and is_multilingual else embed
 
 
 def sweep_embedder(embed: CachedEmbed, engine: Engine, workers: Workers) -> CachedEmbed:

@@ -67,7 +67,7 @@ class LibraryConnections:
     @cached_property
     def searchable(self) -> CollectionChoice:
         """The collections that runs search and read."""
-        return CollectionChoice(self._engine.settings, self._engine.admission, self.database)
+        return CollectionChoice(self._engine.settings, self._engine.access_policy, self.database)
 
     @cached_property
     def session_files(self) -> SessionFilesPool:
@@ -169,9 +169,9 @@ class CollectionChoice:
     """The collections of the operator's database, visitors' servers and session files."""
 
     def __init__(
-        self, settings: Settings, admission: AccessPolicy, database: EdgeCollections | ServerCollections
+        self, settings: Settings, access_policy: AccessPolicy, database: EdgeCollections | ServerCollections
     ) -> None:
-        self._settings, self._admission = settings, admission
+        self._settings, self._access_policy = settings, access_policy
         self.operators = SearchableCollections(database)
         self._visitors = ClientPool[VisitorCollections](QDRANT_CLIENTS)
 
@@ -193,7 +193,9 @@ class CollectionChoice:
 
         Its client is pooled. Raises the errors of `for_visitor`.
         """
-        self._admission.check_service(access.qdrant_url, self._settings.qdrant_url, "Qdrant", "QDRANT_URL")
+        self._access_policy.check_service(
+            access.qdrant_url, self._settings.qdrant_url, "Qdrant", "QDRANT_URL"
+        )
 
         def connect() -> tuple[VisitorCollections, ServerCollections]:
             client = ServerCollections(access.qdrant_url, access.qdrant_api_key)

@@ -4,7 +4,7 @@ import argparse
 import asyncio
 import sys
 
-from core.cli.ask import Terminal
+from core.cli.ask import AnswerPrinter
 from core.cli.printing import print_note
 from core.cli.progress_lines import PhaseLines
 from core.cli.run_files import recorded_at
@@ -37,7 +37,7 @@ async def replay_in_terminal(options: argparse.Namespace) -> int:
         else:
             await asyncio.sleep(min(seconds, TICK))
 
-    terminal = Terminal(
+    terminal = AnswerPrinter(
         PhaseLines(recorded.run.knobs.embed.batch),
         prices,
         verbose=options.verbose,
