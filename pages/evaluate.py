@@ -97,7 +97,9 @@ def experiments_list(page: EvaluatePage, opened: str = "") -> None:
     if not page.visible:
         markup.show_empty("There are no experiments yet.", "science")
         return
-    note = f"{len(page.visible):,}" + ("; tick several to compare" if opened else "")
+    note = f"{len(page.visible):,}" + (
+        "; tick several to compare" if opened and len(page.visible) > 1 else ""
+    )
     markup.show(markup.kicker("Experiments", note))
     with st.container(key="experiments"):
         together = [other.id for other in others_together(page)] if opened else []
@@ -131,12 +133,14 @@ def results_view(page: EvaluatePage) -> None:
         page.visible[drawn.id] = drawn
         _draw_results(page, drawn)
 
-    progress(page.experiments, opened, lambda: drawn.done, fragment)
-    if opened.live:
-        browser.keep_row("evaluate_settings")
-        results_so_far()
-    else:
-        _draw_results(page, opened)
+    with st.container(key="evaluate_run"):
+        with st.container(key="evaluate_progress_line"):
+            progress(page.experiments, opened, lambda: drawn.done, fragment)
+        if opened.live:
+            browser.keep_row("evaluate_settings")
+            results_so_far()
+        else:
+            _draw_results(page, opened)
 
 
 def _draw_results(page: EvaluatePage, experiment: Experiment) -> None:
@@ -147,6 +151,8 @@ def _draw_results(page: EvaluatePage, experiment: Experiment) -> None:
         return
     if results and results.results:
         experiment_results.show(experiment, with_others(page, experiment, results))
+    elif experiment.live:
+        experiment_results.show_first(experiment)
     experiments_list(page, experiment.id)
 
 

@@ -73,8 +73,7 @@ def show(experiment: Experiment, results: Results) -> None:
         if part != "questions":
             parallel_axes.filter_menu(results, metric)
             _columns()
-        if conclusion.is_verdict:
-            _export(shown, results.data)
+        _export(shown, results.data, enabled=conclusion.is_verdict)
     with verdict:
         _conclusion(conclusion)
     opened = _opened(settings, conclusion)
@@ -85,7 +84,8 @@ def show(experiment: Experiment, results: Results) -> None:
         with st.container(key="evaluate_part_settings"):
             left, right = st.columns([2.3, 1], gap="medium")
         with left:
-            _settings(shown, opened, picked, tested=conclusion.is_verdict)
+            planned = experiment.settings if experiment.live else 0
+            _settings(shown, opened, picked, tested=conclusion.is_verdict, planned=planned)
             compared_settings.compared_settings(results, metric, baseline)
         with right:
             _charts(results.of_settings(chosen), shown, tested=conclusion.is_verdict)
@@ -95,6 +95,13 @@ def show(experiment: Experiment, results: Results) -> None:
     else:
         _questions(experiment, results, settings, opened if conclusion.is_verdict else "")
     _failed(results)
+
+
+def show_first(experiment: Experiment) -> None:
+    """Draw the box of the verdict before a setting is measured."""
+    if conclusion := part_conclusion(experiment, ""):
+        with st.container(border=True, key="evaluate_verdict"):
+            _conclusion(conclusion)
 
 
 def _questions(experiment: Experiment, results: Results, settings: SettingTable, opened: str) -> None:
@@ -231,9 +238,15 @@ def _evidence(conclusion: Conclusion, whole: SettingTest) -> Node:
     return div(".oq-evidence", style=f"--base:{place(0.0)}")[(line(name, test) for name, test in tests)]
 
 
-def _export(settings: SettingTable, data: str) -> None:
-    """The menu of files of the table. Closed, it is not sent."""
-    menu = st.popover("Export", icon=":material/download:", key="evaluate_export", on_change="rerun")
+def _export(settings: SettingTable, data: str, *, enabled: bool) -> None:
+    """The menu of files of the table. Closed, it is not sent. It has its place before there is a verdict."""
+    menu = st.popover(
+        "Export",
+        icon=":material/download:",
+        key="evaluate_export",
+        on_change="rerun",
+        disabled=not enabled,
+    )
     if not menu.open:
         return
     with menu:
@@ -261,13 +274,17 @@ def _opened(settings: SettingTable, conclusion: Conclusion) -> str:
     return settings.baseline
 
 
-def _settings(settings: SettingTable, opened: str, picked: Collection[str], *, tested: bool) -> None:
+def _settings(
+    settings: SettingTable, opened: str, picked: Collection[str], *, tested: bool, planned: int = 0
+) -> None:
+    """Draw the table of settings. It has room for those `planned`, so that no row moves what is below it."""
     note = "best first; bar: 95 % interval of the difference to the baseline"
     markup.show(markup.kicker("Settings", note))
     most = MORE_ROWS if st.session_state.get("evaluate_all_rows") else ROWS
     with st.container(key="evaluate_settings"):
         columns = st.session_state.get(COLUMNS)
-        markup.show(settings_table(settings, opened, most, picked, tested=tested, columns=columns))
+        table = settings_table(settings, opened, most, picked, tested=tested, columns=columns)
+        markup.show(div(".oq-planned", style=f"--rows:{min(planned, most + 1)}")[table])
     shown, total = min(most + 1, len(settings.rows)), len(settings.rows)
     fixed = ", ".join(f"{column(path)} {value_text(value)}" for path, value in settings.fixed.items())
     markup.show(
@@ -288,7 +305,10 @@ def _settings(settings: SettingTable, opened: str, picked: Collection[str], *, t
 
 def _charts(results: Results, settings: SettingTable, *, tested: bool) -> None:
     dark = page_frame.dark()
-    if tested and (effects := knob_effects(results, settings.metric)):
+    effects = knob_effects(results, settings.metric) if tested else ()
+    if not tested:
+        markup.show(markup.kicker("Each knob", "with the last setting"), div(".oq-effects-later"))
+    elif effects:
         note = "mean over the other knobs, 95 %; share of the spread"
         markup.show(markup.kicker("Each knob", note))
         widgets.chart(
