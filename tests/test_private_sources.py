@@ -268,7 +268,7 @@ def test_drafted_questions_of_a_private_collection_and_their_data_set_reach_no_h
     with world(tmp_path, embedding_model=EMBEDDER) as here:
         drafting = here.runs.service(QuestionDrafting)
         here.add("contracts", PRIVATE_TEXT)
-        drafting.start("contracts", [], 5).result(PATIENCE)
+        drafting.start("contracts", [], 5).wait(PATIENCE)
         drafts = drafting.of("contracts").by_passage
         assert {draft.author for draft in drafts.values()} == {TEMPLATE}
         for passage in list(drafts):
