@@ -132,7 +132,7 @@ def visiting(browser: Browser, site: Site, allowed: str = "", read_log: bool = T
         browser, site
     )
     # Below the timeout of a test, so that it fails with the evidence of its page.
-    patience = min(PATIENCE * load(), 1.5 * PATIENCE)
+    patience = min(PATIENCE * load(), 4 * PATIENCE)
     context.set_default_timeout(patience)
     expect.set_options(timeout=patience)
     app = App(context.new_page(), site)

@@ -9,7 +9,7 @@ from tests.browser.tour import DOCUMENT, Tour
 
 
 @pytest.mark.thorough
-@pytest.mark.timeout(240)
+@pytest.mark.timeout(600)
 def test_the_tour_can_be_walked_and_shows_what_its_document_says(app: App) -> None:
     pictures: list[str] = []
     Tour(app, lambda name, _top: pictures.append(name)).walk()

@@ -9,7 +9,7 @@ from tests.browser.tour_of_evaluate import DOCUMENT, walk
 
 
 @pytest.mark.thorough
-@pytest.mark.timeout(240)
+@pytest.mark.timeout(600)
 def test_the_tour_of_evaluate_shows_what_its_document_says(app: App) -> None:
     pictures: list[str] = []
     walk(app, lambda name, _top: pictures.append(name))
