@@ -42,6 +42,7 @@ ON_SCREEN = [
     "reset_stopped",
     "as_it_was",
     "strip_toggle",
+    "why_lost",
     "evaluate_use",
     "evaluate_add_questions",
     "evaluate_*_question",

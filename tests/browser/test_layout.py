@@ -186,16 +186,17 @@ def test_the_strip_is_one_row_on_a_desk_and_one_line_on_a_phone(seen: App) -> No
     again = seen.button("answer_again")
     expect(again).to_have_text("Answer again in quotations")
     seen.at_rest()
-    row = [settings, seen.own("tuned"), seen.keyed("status_line").get_by_role("link", name="why?"), again]
+    row = [settings, seen.own("tuned"), seen.button("why_lost"), again]
     middles = [box["y"] + box["height"] / 2 for part in row if (box := part.bounding_box())]
     assert len(middles) == len(row) and max(middles) - min(middles) < 3
     page.set_viewport_size(PHONE)  # type: ignore[arg-type]
     expect(settings).to_be_hidden()
+    seen.at_rest()
     strip = seen.keyed("what_if")
     expect(strip).to_contain_text("No citation keeps its passage.")
     assert strip.evaluate("strip => strip.clientHeight < 60 && strip.scrollWidth <= strip.clientWidth + 1")
     seen.button("strip_toggle").click()
-    expect(settings.get_by_role("slider", name="Passage size")).to_be_in_viewport()
+    expect(seen.keyed("strip_chunk_size")).to_be_in_viewport()
     expect(again).to_be_in_viewport()
     assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth") == PHONE["width"]
 

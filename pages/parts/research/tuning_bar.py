@@ -56,13 +56,10 @@ def tuning(run: Run, tuned: Run, diff: ContextDiff) -> None:
     )
     browser.strike_citations(diff.left)
     if tuned is not run:
-        if any(run.check.citation_counts[number] for number in diff.left):
-            variant = changes(run.knobs, tuned.knobs)
-            st.page_link(
-                page_frame.EXPLAIN,
-                label="why?",
-                query_params={"run": run.id, **page_frame.WHAT_IF, "b": variant},
-            )
+        lost = any(run.check.citation_counts[number] for number in diff.left)
+        if lost and widgets.button("why?", key="why_lost", type="tertiary"):
+            variant = {"b": changes(run.knobs, tuned.knobs)}
+            st.switch_page(page_frame.EXPLAIN, query_params={"run": run.id, **page_frame.WHAT_IF, **variant})
         widgets.button("As it was", "", controls.set_controls, run.knobs, *controls.TUNED, key="as_it_was")
     if context_differs(run, tuned) and not is_link(run.id):
         label = "Answer again" if services.writes_answers() else "Answer again in quotations"
