@@ -29,6 +29,8 @@ LEAST_SECONDS = {
 """Seconds that a phase is played at least. A ranking takes 20 ms, which nobody can see."""
 MOST_PASSAGES = 12
 """The most passages in the context that can be tried."""
+SIZES = range(200, 1001, 100)
+"""The passage sizes that can be tried, besides that of the run."""
 
 
 def recorded_stage(recorded: RecordedRun) -> dict[str, Any] | None:
@@ -38,9 +40,8 @@ def recorded_stage(recorded: RecordedRun) -> dict[str, Any] | None:
     seconds in `frames` are the real ones. Passages are rows of the index, and pages are listed once.
 
     The keys are `question`, `date`, `length`, `frames` (time, and a count, unit, state and seconds for each phase),
-    `queries`, `pages`, `points` and `star` (0 to 1), `passages` (page titles of rows in any context), `contexts`
-    and `ranks` by strategy, `numbers` of sources by row, `answer`, `answer_from`, `answer_to`, `ranked_from`, `ranked`, `strategy` and
-    `top_k`.
+    `queries`, `pages`, `points` and `star` (0 to 1), `cut` (as `cut_stage` returns it), `numbers` of sources by row,
+    `answer`, `answer_from`, `answer_to`, `ranked_from`, `ranked`, `strategy`, `top_k`, `size` and `sizes`.
     """
     run = recorded.run
     index, ranking = run.index, run.ranking
@@ -48,10 +49,8 @@ def recorded_stage(recorded: RecordedRun) -> dict[str, Any] | None:
         return None
     played = _played(run)
     spans = run.timeline.phases
-    contexts, ranks = _rankings(run, index)
     projection = project(np.nan_to_num(index.vectors), index.question)
     points, star = _within_one(projection.points, projection.question)
-    rows = {row for lists in contexts.values() for context in lists for row in context}
     rows_by_id = {passage.id: row for row, passage in enumerate(index.passages)}
     return {
         "question": run.question,
@@ -62,11 +61,7 @@ def recorded_stage(recorded: RecordedRun) -> dict[str, Any] | None:
         "pages": _pages(recorded, played),
         "points": _points(recorded, index, points, played),
         "star": star,
-        "passages": {
-            str(row): one_line(run.pages[index.passages[row].place.page].title, 120) for row in sorted(rows)
-        },
-        "contexts": contexts,
-        "ranks": ranks,
+        "cut": cut_stage(recorded, run),
         "numbers": {
             str(rows_by_id[source.passage.id]): source.number
             for source in run.sources
@@ -79,6 +74,38 @@ def recorded_stage(recorded: RecordedRun) -> dict[str, Any] | None:
         "ranked": played(spans[Phase.RANK].end or run.seconds),
         "strategy": str(run.knobs.rank.strategy),
         "top_k": run.knobs.rank.top_k,
+        "size": run.knobs.chunk.size,
+        "sizes": sorted({*SIZES, run.knobs.chunk.size}),
+    }
+
+
+def cut_stage(recorded: RecordedRun, cut: Run) -> dict[str, Any]:
+    """Return the contexts and ranks of the run whose pages were cut to another passage size.
+
+    A passage of the recorded run keeps its row, and a new one has a row after them. The keys are `size`, `contexts` and
+    `ranks` by strategy, and `passages`, which has the page titles of rows in any context.
+    """
+    original, index = recorded.run.index, cut.index
+    if original is None or index is None:
+        return {"size": cut.knobs.chunk.size, "contexts": {}, "ranks": {}, "passages": {}}
+    rows_by_id = {passage.id: row for row, passage in enumerate(original.passages)}
+    known = len(original.passages)
+    rows = [rows_by_id.get(passage.id, known + row) for row, passage in enumerate(index.passages)]
+    contexts, places = _rankings(cut, index)
+    used = {row for lists in contexts.values() for context in lists for row in context}
+    titles = {row: one_line(cut.pages[index.passages[row].place.page].title, 120) for row in sorted(used)}
+    return {
+        "size": cut.knobs.chunk.size,
+        "contexts": {
+            name: [[rows[row] for row in context] for context in lists] for name, lists in contexts.items()
+        },
+        "ranks": {
+            name: {
+                str(rows[row]): place for row, place in enumerate(of_rows) if row in used or rows[row] < known
+            }
+            for name, of_rows in places.items()
+        },
+        "passages": {str(rows[row]): title for row, title in titles.items()},
     }
 
 

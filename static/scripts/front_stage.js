@@ -71,10 +71,13 @@ function build(root, data, report) {
   const words = [];
   const citations = [];
   const answer = make('div', { class: 'answer', dir: 'auto' }, answerOf(data.answer, words, citations));
-  const own = data.contexts[data.strategy][data.top_k - 1];
+  const cuts = new Map([[data.size, data.cut]]); // the rankings by passage size
+  const titles = { ...data.cut.passages };
+  const own = data.cut.contexts[data.strategy][data.top_k - 1];
+  const asItWas = { strategy: data.strategy, count: data.top_k, size: data.size };
   const numberOf = (row) => data.numbers[row];
   const calm = matchMedia('(prefers-reduced-motion: reduce)').matches;
-  const state = { second: calm ? data.length : 0, playing: false, touched: calm, strategy: data.strategy, count: data.top_k, frame: -1, since: 0 };
+  const state = { second: calm ? data.length : 0, playing: false, touched: calm, ...asItWas, refusal: '', frame: -1, since: 0 };
 
   // Head
   const play = make('button', { type: 'button', class: 'play', click: () => (state.playing ? pause() : start()) });
@@ -124,13 +127,16 @@ function build(root, data, report) {
 
   // Strip
   const output = make('b', {});
-  const range = make('input', { type: 'range', id: 'front-count', min: 1, max: data.contexts[data.strategy].length, step: 1, input: () => turn({ count: +range.value }) });
-  const choices = Object.keys(data.contexts).map((name) => make('button', { type: 'button', value: name, click: () => turn({ strategy: name }) }, name === 'bm25' ? 'BM25' : name));
+  const range = make('input', { type: 'range', id: 'front-count', min: 1, max: data.cut.contexts[data.strategy].length, step: 1, input: () => turn({ count: +range.value }) });
+  const choices = Object.keys(data.cut.contexts).map((name) => make('button', { type: 'button', value: name, click: () => turn({ strategy: name }) }, name === 'bm25' ? 'BM25' : name));
+  const sizeShown = make('b', {});
+  const sizes = make('input', { type: 'range', id: 'front-size', min: 0, max: data.sizes.length - 1, step: 1, input: () => turn({ size: data.sizes[+sizes.value] }), change: () => cuts.has(state.size) || report('size', state.size) });
   const sentence = make('p', { role: 'status' });
-  const back = make('button', { type: 'button', class: 'plain', click: () => turn({ strategy: data.strategy, count: data.top_k }) }, icon('undo'), 'As it was');
+  const back = make('button', { type: 'button', class: 'plain', click: () => turn(asItWas) }, icon('undo'), 'As it was');
   const knobs = make('fieldset', { class: 'knobs' }, make('legend', {}, 'What if'),
     make('div', {}, make('label', { for: 'front-count' }, 'Passages in the context'), range, output),
-    make('div', { role: 'group', 'aria-label': 'Ranking' }, make('span', {}, 'Ranking'), make('span', { class: 'choices' }, choices)));
+    make('div', { role: 'group', 'aria-label': 'Ranking' }, make('span', {}, 'Ranking'), make('span', { class: 'choices' }, choices)),
+    make('div', {}, make('label', { for: 'front-size' }, 'Passage size'), sizes, sizeShown));
   const result = make('div', { class: 'result' }, sentence, back);
 
   root.replaceChildren(head, make('div', { class: 'oq-steps', role: 'group', 'aria-label': 'Phases of the recorded run' }, cells.map(({ cell }) => cell)),
@@ -143,7 +149,7 @@ function build(root, data, report) {
     state.touched = true;
     markSeen();
     if (ended()) {
-      Object.assign(state, { second: 0, strategy: data.strategy, count: data.top_k });
+      Object.assign(state, { second: 0, ...asItWas });
     }
     state.playing = true;
     state.since = performance.now();
@@ -156,7 +162,7 @@ function build(root, data, report) {
   function jump(second) {
     state.touched = true;
     state.playing = false;
-    Object.assign(state, { second, strategy: data.strategy, count: data.top_k });
+    Object.assign(state, { second, ...asItWas });
     draw();
   }
   function tick(now) {
@@ -168,7 +174,7 @@ function build(root, data, report) {
     if (state.playing) requestAnimationFrame(tick);
   }
   function turn(change) {
-    Object.assign(state, change);
+    Object.assign(state, change, { refusal: '' });
     draw();
   }
 
@@ -191,8 +197,11 @@ function build(root, data, report) {
   function draw() {
     const { second } = state;
     const isOver = ended();
-    const context = data.contexts[state.strategy][state.count - 1];
-    const isMoved = isOver && (state.strategy !== data.strategy || state.count !== data.top_k);
+    const cut = cuts.get(state.size);
+    const isCutting = isOver && !cut;
+    const { contexts, ranks: places } = cut ?? data.cut;
+    const context = contexts[state.strategy][state.count - 1];
+    const isMoved = isOver && !isCutting && (state.strategy !== data.strategy || state.count !== data.top_k || state.size !== data.size);
     const kept = new Set(isMoved ? context : own);
     const gone = new Set(isMoved ? own.filter((row) => !kept.has(row)) : []);
     const added = isMoved ? context.filter((row) => !own.includes(row)) : [];
@@ -211,7 +220,7 @@ function build(root, data, report) {
     slots.forEach(({ slot, badge }, place) => {
       const [title, asked, read] = data.pages[place];
       slot.className = second >= read ? 'read' : second >= asked ? 'reading' : '';
-      const used = isRanked ? own.filter((row) => data.passages[row] === title).map(numberOf).sort((a, b) => a - b) : [];
+      const used = isRanked ? own.filter((row) => titles[row] === title).map(numberOf).sort((a, b) => a - b) : [];
       badge.textContent = used.length ? used.join(' ') : title[0];
       badge.classList.toggle('source', used.length > 0);
     });
@@ -223,8 +232,9 @@ function build(root, data, report) {
       point.setAttribute('class', `point${since < 0 ? ' out' : since < 0.6 && !isOver ? ' new' : ''}`);
     });
     const drawn = [...own.slice(0, numbered).map((row) => [row, gone.has(row) ? 'gone' : 'in']), ...added.map((row) => [row, 'added'])];
-    lines.replaceChildren(...drawn.filter(([, kind]) => kind !== 'gone').map(([row]) => make('line', { x1: x(data.star[0]), y1: y(data.star[1]), x2: x(data.points[row][0]), y2: y(data.points[row][1]) })));
-    marks.replaceChildren(...drawn.map(([row, kind]) => make('g', { class: `mark ${kind}` },
+    const placed = drawn.filter(([row]) => data.points[row]); // a passage of another size has no point
+    lines.replaceChildren(...placed.filter(([, kind]) => kind !== 'gone').map(([row]) => make('line', { x1: x(data.star[0]), y1: y(data.star[1]), x2: x(data.points[row][0]), y2: y(data.points[row][1]) })));
+    marks.replaceChildren(...placed.map(([row, kind]) => make('g', { class: `mark ${kind}` },
       make('circle', { cx: x(data.points[row][0]), cy: y(data.points[row][1]), r: 9.5 }),
       make('text', { x: x(data.points[row][0]), y: y(data.points[row][1]) + 3.6, 'text-anchor': 'middle' }, kind === 'added' ? '+' : numberOf(row)))));
 
@@ -238,9 +248,10 @@ function build(root, data, report) {
       mark.setAttribute('role', 'img');
       claim.forEach((word) => word.classList.toggle('lost', isLost));
     }
-    const ranks = data.ranks[state.strategy];
-    const line = (row, kind) => make('li', { class: kind }, make('b', {}, kind === 'added' ? '+' : numberOf(row)), make('span', { dir: 'auto' }, data.passages[row]),
-      make('small', {}, kind === 'gone' ? `now ${ordinal(ranks[row])}` : kind === 'added' ? `new, ${ordinal(ranks[row])}` : ordinal(ranks[row])));
+    const ranks = places[state.strategy];
+    const standing = (row) => (ranks[row] ? `now ${ordinal(ranks[row])}` : 'cut anew');
+    const line = (row, kind) => make('li', { class: kind }, make('b', {}, kind === 'added' ? '+' : numberOf(row)), make('span', { dir: 'auto' }, titles[row]),
+      make('small', {}, kind === 'gone' ? standing(row) : kind === 'added' ? `new, ${ordinal(ranks[row])}` : ordinal(ranks[row])));
     sources.hidden = !isOver;
     sources.replaceChildren(...own.map((row) => line(row, gone.has(row) ? 'gone' : 'in')), ...added.slice(0, 6).map((row) => line(row, 'added')));
 
@@ -250,10 +261,13 @@ function build(root, data, report) {
     output.textContent = state.count;
     knobs.classList.toggle('moved', isMoved);
     choices.forEach((choice) => choice.setAttribute('aria-pressed', String(choice.value === state.strategy)));
-    back.hidden = !isMoved;
+    sizes.value = data.sizes.indexOf(state.size);
+    sizes.setAttribute('aria-valuetext', `${state.size} characters`);
+    sizeShown.textContent = `${state.size} characters`;
+    back.hidden = !isMoved && !isCutting;
     result.classList.toggle('moved', isMoved);
     const losing = citations.filter(({ number }) => lost.has(number)).length;
-    const text = !isOver ? 'After the answer: change a knob, and see which citations lose their passage.'
+    const text = isCutting ? state.refusal || `Cutting the pages into passages of ${state.size} characters …` : !isOver ? 'After the answer: change a knob, and see which citations lose their passage.'
       : !isMoved ? 'Change a knob: a citation that loses its passage is struck.'
       : losing && losing === citations.length ? 'No citation keeps its passage.'
       : losing ? `${losing} of ${citations.length} citations ${losing === 1 ? 'loses its' : 'lose their'} passage.`
@@ -262,7 +276,16 @@ function build(root, data, report) {
   }
   state.date = new Date(`${data.date}T12:00:00`).toLocaleDateString('en-GB', { day: 'numeric', month: 'long', year: 'numeric' });
   draw();
-  return { state, start, pause };
+  // The rankings of a passage size that the server has cut, or why it could not.
+  function take({ other, refusal = '' }) {
+    if (other) {
+      cuts.set(other.size, other);
+      Object.assign(titles, other.passages);
+    }
+    state.refusal = refusal;
+    draw();
+  }
+  return { state, start, pause, take };
 }
 
 // It starts by itself once a browser, when nobody has typed or clicked for a moment, and pauses while somebody types.
@@ -288,10 +311,14 @@ function attend(root, { state, start, pause }) {
 (window.openquery ??= {}).front_stage = function ({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector('.oq-stage');
   if (stages.has(root)) {
-    stages.get(root).report = setTriggerValue;
+    const held = stages.get(root);
+    held.report = setTriggerValue;
+    held.take(data);
     return;
   }
   const held = { report: setTriggerValue };
   stages.set(root, held);
-  attend(root, build(root, data, (name, value) => held.report(name, value)));
+  const built = build(root, data, (name, value) => held.report(name, value));
+  held.take = built.take;
+  attend(root, built);
 };

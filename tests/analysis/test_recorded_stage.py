@@ -31,10 +31,11 @@ def test_contexts_and_numbers_are_those_of_the_run(recorded: RecordedRun) -> Non
     stage, run = recorded_stage(recorded), recorded.run
     assert stage is not None
     assert run.ranking is not None
-    context = stage["contexts"][stage["strategy"]][stage["top_k"] - 1]
+    cut = stage["cut"]
+    context = cut["contexts"][stage["strategy"]][stage["top_k"] - 1]
     assert context == list(run.ranking.context)
     assert [stage["numbers"][str(row)] for row in context] == [source.number for source in run.sources]
-    assert all(len(lists) == MOST_PASSAGES for lists in stage["contexts"].values())
+    assert all(len(lists) == MOST_PASSAGES for lists in cut["contexts"].values())
 
 
 def test_run_without_an_answer_has_no_stage() -> None:

@@ -25,6 +25,12 @@ def test_recorded_run_plays_is_tuned_and_opened(app: App) -> None:
     expect(stage.get_by_role("img", name="left the context").first).to_be_visible()
     stage.get_by_role("button", name="As it was").click()
     expect(stage.get_by_role("img", name="left the context")).to_have_count(0)
+    size = stage.get_by_role("slider", name="Passage size")
+    expect(size).to_have_attribute("aria-valuetext", "500 characters")
+    size.press("ArrowRight")  # the server cuts the pages again
+    expect(told).to_contain_text(re.compile("keeps? (its|their) passage|loses? (its|their) passage"))
+    expect(size).to_have_attribute("aria-valuetext", "600 characters")
+    stage.get_by_role("button", name="As it was").click()
     stage.get_by_role("button", name="Open this run").click()
     expect(app.answer).to_be_visible()
     # The same on the page of the run.
