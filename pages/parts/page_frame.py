@@ -109,7 +109,7 @@ def _filling(run: Run) -> None:
 def head(title: str, run: Run) -> None:
     """Draw a run's heading, with a link to its answer."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="run_head"):
-        markup.show(div(".oq-run-head")[span[title], h1[run.question]])
+        markup.show(div(".oq-run-head")[span[title], h1(dir="auto")[run.question]])
         st.page_link(
             runtime.RESEARCH, label="Answer", icon=":material/arrow_back:", query_params={"run": run.id}
         )

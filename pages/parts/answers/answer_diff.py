@@ -152,7 +152,7 @@ def _source(side: AnswerSide, source: Source, *, used: bool, label: str) -> Elem
         data_source=f"Source {source.number}: {title}, {where}",
     )[
         span(".n")[source.number],
-        span[title],
+        span(dir="auto")[title],
         label and span(class_=["oq-tag", label.partition(" ")[0]])[label],
         span[where],
     ]

@@ -2,7 +2,7 @@
 
 import orjson
 import streamlit as st
-from htpy import Element, b, li, span, ul
+from htpy import Element, Node, b, bdi, li, span, ul
 
 from core.analysis.change_document import SIGNS, change_document, kind_counts
 from core.analysis.run_changes import ChangeKind, PageChange, PassageChange, RunChanges, run_changes
@@ -64,12 +64,16 @@ def _summary(changes: RunChanges) -> str:
 
 def _source(changes: RunChanges, change: PassageChange) -> Element:
     source = changes.source(change)
-    title = f"Source {source.number}: {one_line(source.title, 80)}, {source.site or site(source.url)}"
+    title = [
+        f"Source {source.number}: ",
+        bdi[one_line(source.title, 80)],
+        f", {source.site or site(source.url)}",
+    ]
     return _item(
         change.kind,
         title,
         *(
-            (span[" "], b(aria_hidden="true")[DIFF_SIGNS[piece.kind]], TAGS[piece.kind][piece.text])
+            (span[" "], b(aria_hidden="true")[DIFF_SIGNS[piece.kind]], bdi[TAGS[piece.kind][piece.text]])
             for piece in change.pieces
         ),
     )
@@ -77,12 +81,13 @@ def _source(changes: RunChanges, change: PassageChange) -> Element:
 
 def _page(change: PageChange) -> Element:
     reason = f" ({one_line(change.reason, 120)})" if change.reason else ""
-    return _item(change.kind, f"Page: {one_line(change.page.title, 80)}, {site(change.page.url)}{reason}")
+    title = ["Page: ", bdi[one_line(change.page.title, 80)], f", {site(change.page.url)}{reason}"]
+    return _item(change.kind, title)
 
 
-def _item(kind: ChangeKind, title: str, *pieces: tuple[Element, ...]) -> Element:
+def _item(kind: ChangeKind, title: Node, *pieces: tuple[Element, ...]) -> Element:
     """Return a list item with a sign. A screen reader reads the sign as a word."""
     return li(class_=CLASSES[kind])[
         b(aria_hidden="true")[SIGNS[kind].replace("-", "−")],
-        span(dir="auto")[span(".oq-unseen")[f"{kind}: "], title, pieces],
+        span[span(".oq-unseen")[f"{kind}: "], title, pieces],
     ]

@@ -75,7 +75,7 @@ def section() -> None:
             order = [sample.question for sample in in_random_order(sampled.sample for sampled in runs)]
             number = f"Question {order.index(proposal.question) + 1:,} of {len(order):,}"
             with st.container(horizontal=True, vertical_alignment="bottom", key="label_question"):
-                markup.show(div(".oq-to-label")[span[number], h2[run.question]])
+                markup.show(div(".oq-to-label")[span[number], h2(dir="auto")[run.question]])
                 several = _choice_of_view()
             if several:
                 _label_passages(run, sampled)
@@ -137,7 +137,7 @@ def _label_passages(run: Run, sampled: SampledRun) -> None:
             label = MadeLabel(proposal, run.question, passage.place, label_view.labeller())
             with st.container(border=True, gap="xxsmall", key=f"label_passage_{number}"):
                 with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-                    markup.show(b[_title(run, passage)])
+                    markup.show(b(dir="auto")[_title(run, passage)])
                     label_view.grade_choice(
                         labels, run, passage, partial(_given_labels().append, label), key=f"grade_of_{number}"
                     )

@@ -141,7 +141,7 @@ def passages(rows: Sequence[tuple[str, str]], current: int) -> Element:
         ol(".oq-queue")[
             (
                 li(class_={"on": place == current}, aria_current="true" if place == current else None)[
-                    span[title],
+                    span(dir="auto")[title],
                     grade_tag(grade or ("now" if place == current else "")),
                 ]
                 for place, (title, grade) in enumerate(rows)
@@ -164,8 +164,8 @@ def two_people(name: str, other: str, labelled: Sequence[LabelledTwice]) -> Node
     questions = len({twice.question for twice in labelled})
     rows = (
         tr[
-            td[one_line(twice.question, 80)],
-            td[one_line(twice.text, 80)],
+            td(dir="auto")[one_line(twice.question, 80)],
+            td(dir="auto")[one_line(twice.text, 80)],
             (td[grade_tag(NAMES[grade])] for grade in twice.grades),
         ]
         for twice in different[:DIFFERENT]

@@ -189,7 +189,7 @@ def _relevant(text: RelevantText, before: RelevantText | None, run: Run) -> Elem
         end=min(text.place.end + AROUND, text.place.start + 4 * AROUND, len(page.text)),
     )
     return p(".oq-missed")[
-        b[one_line(page.title, 80)],
+        b(dir="auto")[one_line(page.title, 80)],
         span(".oq-tag")[f"rank {text.rank:,}" if text.rank else "in no passage"],
         span(".text", dir="auto")[_marked(page.text, shown, [text.place])],
         (span(".why")[sentence] for sentence in explanation(text, before, run.knobs.rank.top_k)),
@@ -206,7 +206,10 @@ def _source(source: Source, texts: Sequence[RelevantText]) -> Node:
         for part in own
     ]
     whole = Place(page=place.page, start=0, end=len(source.passage.text))
-    return [b[one_line(source.title, 80)], span(dir="auto")[_marked(source.passage.text, whole, inside)]]
+    return [
+        b(dir="auto")[one_line(source.title, 80)],
+        span(dir="auto")[_marked(source.passage.text, whole, inside)],
+    ]
 
 
 def _marked(text: str, shown: Place, marked: Sequence[Place]) -> list[Node]:

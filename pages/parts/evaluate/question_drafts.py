@@ -130,7 +130,7 @@ def _decide_on(source: str, drafts: Drafts, draft: Draft, left: int) -> None:
             widgets.undo_button(_DECIDED, _undo, key="draft_undo")
 
     by = "made of a heading" if draft.author == TEMPLATE else f"by {draft.author}"
-    markup.show(div(".oq-to-label")[span[f"{left:,} to decide on, {by}"], h2[draft.question]])
+    markup.show(div(".oq-to-label")[span[f"{left:,} to decide on, {by}"], h2(dir="auto")[draft.question]])
     reader(
         pages[place.page],
         place,
@@ -184,7 +184,7 @@ def _row(drafts: Drafts, draft: Draft, current: Draft | None) -> Element:
         warning = draft.warning and span(".oq-tag.warn")[draft.warning]
         outcome = [warning, " now" if draft is current else "" if warning else "to decide"]
     return tr(class_={"on": draft is current})[
-        td[draft.question],
+        td(dir="auto")[draft.question],
         td[page.article.section_at(place.start) or page.title],
         td[f"{draft.overlap:.2f}"],
         td[f"{draft.rank:,}"],

@@ -89,7 +89,7 @@ def _table(compared: Compared, listed: Sequence[Change], opened: Change | None) 
     def row(change: Change) -> Element:
         link = markup.pick_link("question", change.question, current=change == opened)
         return tr(class_={"on": change == opened})[
-            td[link[one_line(compared.results.questions[change.question], 110)]],
+            td(dir="auto")[link[one_line(compared.results.questions[change.question], 110)]],
             td(".plot")[_dumbbell(change)],
             td(".n")[metric_text(change.after - change.before, signed=True)],
         ]

@@ -68,7 +68,7 @@ def _row(answer: AnsweredQuestion, answers: Answers, opened: str) -> Element:
     exact = answer.values.get(EXACT)
     link = markup.pick_link("answer", answer.id, current=answer.id == opened, title=answer.question)
     return tr(class_={"on": answer.id == opened})[
-        td[link[answer.question]],
+        td(dir="auto")[link[answer.question]],
         td(".n")["" if exact is None else "✓" if exact else "–"],
         td(".n")[metric_text(answer.values[TOKEN_F1]) if TOKEN_F1 in answer.values else ""],
         td(".n")[f"{supported} / {len(answer.sentences)}" if answer.sentences else ""],
