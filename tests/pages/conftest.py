@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from functools import cache
 from html import unescape
 from pathlib import Path
-from typing import Any, ClassVar
 
 import pytest
 from streamlit.components.v2.component_manager import BidiComponentManager
@@ -98,37 +97,16 @@ def web_run(registry: RunRegistry, recorded_web_run: SmallWebRun) -> Run:
     return run
 
 
-class _KnownPages(PagesManager):
-    """The pages of a session, which a run of a fragment alone knows too. Streamlit's tests forget them after each run."""
-
-    known: ClassVar[dict[str, Any] | None] = None
-
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options)
-        self._pages = _KnownPages.known
-
-    def set_pages_and_resolve(self, pages: dict[str, Any], *arguments: Any, **options: Any) -> Any:
-        _KnownPages.known = pages
-        return super().set_pages_and_resolve(pages, *arguments, **options)
-
-
-@pytest.fixture(autouse=True)
-def pages_stay_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let a fragment link to pages, as it does on a server."""
-    _KnownPages.known = None
-    monkeypatch.setattr(app_test, "PagesManager", _KnownPages)
-
-
-class _PagesOfNavigation(_KnownPages):
+class _PagesOfNavigation(PagesManager):
     """The pages that `st.navigation` names. Streamlit's tests also take the folder `pages` for pages."""
 
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options)
+    def __init__(self, *arguments: object, **options: object) -> None:
+        super().__init__(*arguments, **options)  # type: ignore[arg-type]
         PagesManager.uses_pages_directory = False
 
 
 @pytest.fixture
-def whole_app(pages_stay_known: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def whole_app(monkeypatch: pytest.MonkeyPatch) -> None:
     """Draw each page by app.py, with its navigation, as the server does. Other tests draw the page alone."""
     monkeypatch.setattr(app_test, "PagesManager", _PagesOfNavigation)
 
