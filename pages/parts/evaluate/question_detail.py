@@ -126,7 +126,7 @@ def _head(
             _open,
             recorded,
             key="evaluate_compare",
-            help="Opens the question under the baseline and under this setting in Compare.",
+            help="Opens the question under the baseline and under this setting in What if.",
         )
     markup.show(
         markup.facts(
