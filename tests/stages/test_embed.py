@@ -14,7 +14,7 @@ from core.model import Index, Passage, Phase, Place
 from core.run.events import BatchFailed, Embedded, EmbedStarted, Event, Note, PhaseEnded, PhaseStarted
 from core.stages.embed import embed
 from core.stages.embedding import batching
-from core.stages.embedding.cascade import First
+from core.stages.embedding.cascade import EmbeddingPriority
 from tests.services.openai_server import vector
 from tests.stages.fakes import FakeEmbed
 
@@ -174,7 +174,7 @@ async def test_passages_that_come_first_are_embedded_early_up_to_the_limit() -> 
                 await asyncio.sleep(0)
             calls_at_arrival.append(list(embedder.calls))
 
-    first = First(
+    first = EmbeddingPriority(
         lambda passages, _: np.array(
             [row for row, entry in enumerate(passages) if entry.text != "red fish"][:3]
         ),
