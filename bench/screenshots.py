@@ -221,7 +221,7 @@ def _library(browser: Browser, site: Site, folder: Path) -> None:
     page.locator(".st-key-add_files button").click()
     expect(page.locator(".st-key-ingest_report")).to_contain_text("Import finished")
     app.open("/")
-    page.locator(".st-key-places").get_by_role("radio", name="My documents").click()
+    app.search_in("My documents")
     box = page.locator(".st-key-question input")
     box.fill(QUESTION)
     box.press("Control+Enter")

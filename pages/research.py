@@ -47,7 +47,7 @@ def front() -> None:
     with st.container(key="ask_hero"):
         question_box.question_box(None)
     front_stage.front_stage()
-    question_box.examples_and_connections()
+    question_box.examples()
 
 
 class RunView:

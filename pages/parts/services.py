@@ -2,9 +2,11 @@
 
 from contextlib import suppress
 from dataclasses import dataclass
+from urllib.parse import urlsplit
 
 from core.config.knobs import Backend, Origin
 from core.errors import OpenQueryError
+from core.runtime.choices.model_servers import ModelServer
 from core.runtime.health import egress_report
 from core.text.display import embedder_name
 from pages.parts import runtime
@@ -23,6 +25,12 @@ class Connections:
     """Which external models receive text, or "" if unknown."""
 
 
+_SERVERS = {
+    "openrouter.ai": "OpenRouter",
+    "api.openai.com": "OpenAI",
+    "localhost:11434": "Ollama",
+    "127.0.0.1:11434": "Ollama",
+}
 SEARCHES = {
     Backend.SEARXNG: "SearXNG",
     Backend.DDGS: "public search engines (ddgs)",
@@ -42,6 +50,27 @@ def searches_handbook(backend: str) -> bool:
         resolving = registry.engine.searches.resolve_backend(Backend(backend), runtime.access())
         return bool(registry.call(resolving, timeout=3) is Backend.DEMO)
     return False
+
+
+def connection_label(backend: str) -> str:
+    """Return what is connected in a few words: what is searched, and who writes."""
+    registry, access = runtime.runs(), runtime.access()
+    resolved, server = Backend(backend), None
+    with suppress(OpenQueryError):  # the question itself reports unreachable services
+        resolved = registry.call(registry.engine.searches.resolve_backend(resolved, access), timeout=3)
+        server = registry.call(registry.engine.models.servers.chat_server(access), timeout=3)
+    search = "Offline" if resolved is Backend.DEMO else SEARCHES.get(resolved, "Web search")
+    if server:
+        return f"{search}, {_server_name(server)}"
+    way_on = "Connect" if resolved is Backend.DEMO else "Connect a model"
+    return f"{search}, answers are quotations · :primary[{way_on}]"
+
+
+def _server_name(server: ModelServer) -> str:
+    if server.file:
+        return server.model
+    host = urlsplit(server.base_url).netloc.removeprefix("www.")
+    return _SERVERS.get(host, host)
 
 
 def connections(backend: str, origin: str) -> Connections:

@@ -350,6 +350,11 @@ class App:
         box.fill(question)
         box.press("Control+Enter")
 
+    def search_in(self, scope: str) -> None:
+        """Choose what the next question searches, such as "My documents"."""
+        self.keyed("places").get_by_role("combobox").click()
+        self.page.get_by_role("option", name=scope).click()
+
     def finished_turn(self) -> None:
         """Wait for the end of a turn, which may have skipped phases."""
         self.until(

@@ -45,7 +45,7 @@ def test_a_pdf_is_added_asked_and_cited_by_its_page(app: App, tmp_path: Path) ->
         expect(report).to_contain_text(told)
 
     app.open("/")
-    app.keyed("places").get_by_role("radio", name="My documents").click()
+    app.search_in("My documents")
     expect(app.button("example_1")).to_be_visible()
     collections = app.keyed("knob_search_collections").get_by_role("combobox")
     expect(collections).to_have_attribute("placeholder", "All collections")

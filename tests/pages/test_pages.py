@@ -48,8 +48,10 @@ def tuned(registry: RunRegistry, app: AppTest, run: Run, **rank: int) -> Run:
 def test_the_first_page_offers_examples_and_says_what_is_connected(registry: RunRegistry) -> None:
     app = opened()
     assert not app.exception
-    assert len([button for button in app.button if (button.key or "").startswith("example_")]) == 3
-    assert "answers quoted from the sources" in html(app)
+    assert len([button for button in app.button if (button.key or "").startswith("example_")]) == 2
+    assert app.selectbox(key="knob_search_origin").options == ["30 built-in articles", "My documents", "Both"]
+    chip = next(block.proto for block in app.get("popover") if block.proto.id.endswith("-connect"))
+    assert chip.popover.label == "Offline, answers are quotations · :primary[Connect]"
 
 
 def test_every_knob_has_a_control_with_its_bounds(registry: RunRegistry) -> None:
@@ -394,7 +396,8 @@ def test_the_question_box_says_where_questions_go(
     registry: RunRegistry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:9")  # through which engines count as reachable
-    assert "questions are sent to public search engines, through ddgs" in html(opened())
+    app = opened(session={"connect": True})
+    assert "questions are sent to public search engines, through ddgs" in html(app)
 
 
 def test_pages_left_out_for_want_of_time_can_be_fetched(registry: RunRegistry) -> None:

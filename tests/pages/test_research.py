@@ -115,7 +115,7 @@ def test_a_key_typed_into_the_page_is_written_nowhere(
     registry: RunRegistry, warm_folder: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     canary = "sk-canary-4f1c9d7a"
-    app = opened(session={"group_access": True})
+    app = opened(session={"connect": True})
     field = app.text_input(key="access_key")
     assert field.proto.type == field.proto.PASSWORD
     field.set_value(canary).run()

@@ -1,23 +1,18 @@
 """The question box, and the page before the first question."""
 
 import streamlit as st
-from htpy import div, h1, p, span
+from htpy import div, h1
 
 from core.config.knobs import Origin
 from core.run.state import Run
-from pages.parts import document_library, markup, runtime, services, widgets
+from pages.parts import document_library, markup, runtime, widgets
 from pages.parts.problems import refusal
+from pages.parts.research import connection
 from pages.parts.sidebar import controls
 
 EXAMPLES = (
     "How does chunk overlap affect retrieval?",
     "When does hybrid search beat cosine similarity alone?",
-    "How can a web page inject instructions into a prompt?",
-)
-
-
-WRITTEN_ANSWERS = (
-    "For written answers start Ollama on this machine, or enter a key under “Model and key” in All settings."
 )
 
 
@@ -29,6 +24,7 @@ def question_box(run: Run | None) -> None:
         else:
             _form()
         controls.origin_control()
+        connection.connection()
     refusal()
 
 
@@ -94,19 +90,8 @@ def _examples() -> tuple[str, ...]:
     return about_documents or (EXAMPLES if origin == Origin.BOTH else ())
 
 
-def examples_and_connections() -> None:
-    """Draw example questions and the next run's services."""
+def examples() -> None:
+    """Draw example questions."""
     with st.container(key="examples", horizontal=True, horizontal_alignment="center", gap="small"):
         for number, question in enumerate(_examples(), 1):
             widgets.button(question, "", _ask_example, question, key=f"example_{number}")
-    connected = services.connections(controls.chosen("search.backend"), controls.chosen("search.origin"))
-    chat = f"written by {connected.chat}" if connected.chat else "quoted from the sources"
-    markup.show(
-        div(".oq-connected")[
-            span[markup.icon("travel_explore"), connected.search],
-            span[markup.icon("auto_awesome"), f"answers {chat}"],
-            span[markup.icon("scatter_plot"), f"{connected.embedder} embedder"],
-        ],
-        (p(".oq-hint")[hint] for hint in (connected.egress, connected.search_note) if hint),
-        None if connected.chat else p(".oq-hint")[WRITTEN_ANSWERS],
-    )

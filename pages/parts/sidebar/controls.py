@@ -1,4 +1,4 @@
-"""The sidebar: knobs, method, budget, and the visitor's model server. Each knob has one control."""
+"""The sidebar: knobs, method and budget. Each knob has one control."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -8,10 +8,12 @@ from typing import Any
 import streamlit as st
 from htpy import b, i, p
 
+from core.analysis.handbook import chapters
 from core.config.knobs import Knobs, Origin
 from core.config.prices import Cost
 from core.config.run_knobs import Method
 from core.config.schema import Parameter, nested, parameters
+from core.config.settings import HANDBOOK
 from core.run.state import Run
 from core.text.sanitize import has_words, pluralize
 from pages.parts import address, browser, document_library, markup, runtime, services, widgets
@@ -39,13 +41,7 @@ ALWAYS_SHOWN = frozenset(
     | {"rank.strategy", "rank.top_k", "rank.threshold", "rank.per_page", "rank.max_documents"}
 )
 """Live knobs that are always shown. The others are in an expander."""
-ORIGIN_LABELS = {
-    Origin.WEB: ":material/public: Web",
-    Origin.LIBRARY: ":material/library_books: My documents",
-    Origin.BOTH: ":material/merge: Both",
-}
-
-HANDBOOK_LABEL = ":material/menu_book: Built-in articles"
+ORIGIN_LABELS = {Origin.WEB: "Web", Origin.LIBRARY: "My documents", Origin.BOTH: "Both"}
 
 
 def adopt(run: Run) -> None:
@@ -98,24 +94,28 @@ def live_knobs(run: Run, prefix: str = "knob") -> Knobs:
 
 
 def origin_control() -> None:
-    """Draw the origin of the next run. It is the web, collections of the library, or both."""
-    by_path = {parameter.path: parameter for parameter in parameters()}
-    origin, some = by_path["search.origin"], by_path["search.collections"]
-    selected = st.session_state.setdefault(key(origin), default(origin))
-    labels = ORIGIN_LABELS | (
-        {Origin.WEB: HANDBOOK_LABEL} if services.searches_handbook(chosen("search.backend")) else {}
+    """Draw what the next run searches: the web or what stands in for it, collections of the library, or both."""
+    origin, some = (
+        next(parameter for parameter in parameters() if parameter.path == path)
+        for path in ("search.origin", "search.collections")
     )
-    with st.container(key="places", horizontal=True, vertical_alignment="center", gap="small"):
-        widgets.choice(
+    selected = st.session_state.setdefault(key(origin), default(origin))
+    labels = dict(ORIGIN_LABELS)
+    if services.searches_handbook(chosen("search.backend")):
+        labels[Origin.WEB] = pluralize(len(chapters(HANDBOOK)), "built-in article")
+    with st.container(key="places"):
+        st.selectbox(
             origin.title,
             list(origin.enum),
             format_func=labels.__getitem__,
             key=key(origin),
-            help=origin.description,
+            label_visibility="collapsed",
+            filter_mode=None,
             persist_state="session",
         )
-        if selected == Origin.WEB:
-            return
+    if selected == Origin.WEB:
+        return
+    with st.container(key="places_collections", horizontal=True, vertical_alignment="center", gap="small"):
         picked = st.session_state.setdefault(key(some), default(some))
         st.multiselect(
             some.title,
@@ -169,14 +169,12 @@ def sidebar(run: Run | None, moved: Callable[[str], object]) -> None:
 
 
 def _all_settings(run: Run | None, moved: Callable[[str], object]) -> None:
-    """Draw every control, and the fields of the model server."""
+    """Draw every control."""
     run_controls()
     _live_sidebar(run, moved)
     markup.show(markup.kicker("More", NEXT_QUESTION))
     for group, title, symbol in NEXT:
         group_of_controls(group, title, symbol, partial(_of, group), changed=_draw_changed)
-    with st.expander("Model and key", icon=":material/key:", key="group_access", type="compact"):
-        access_fields()
 
 
 def _found(words: str, run: Run | None, moved: Callable[[str], object]) -> None:
@@ -324,33 +322,6 @@ def _of(group: str) -> tuple[Parameter, ...]:
         and parameter.path not in QUESTION_BOX_KNOBS
         and (not parameter.items or st.session_state.get(key(parameter)))
     )
-
-
-def access_fields() -> None:
-    """Draw the fields of the model server. Their values last as long as the browser session."""
-    st.text_input(
-        "API key",
-        key="access_key",
-        type="password",
-        autocomplete="off",
-        persist_state="session",
-        help="The key for OpenRouter, OpenAI or the server below; it stays in this browser session.",
-    )
-    st.text_input(
-        "Base URL",
-        key="access_url",
-        placeholder="https://openrouter.ai/api/v1",
-        persist_state="session",
-        help="The address of an OpenAI-compatible server; empty means OpenRouter or OpenAI by the key, else the operator's server.",
-    )
-    st.text_input(
-        "Chat model",
-        key="access_model",
-        placeholder="server default",
-        persist_state="session",
-        help="The model that writes queries and answers.",
-    )
-    st.caption("Never stored: these fields last as long as this browser session.")
 
 
 def run_controls() -> None:

@@ -72,7 +72,7 @@ def form() -> None:
 def _judge(chat: str) -> tuple[int, bytes]:
     """Draw the judge's fields. Return the judgements per sentence and the file of labelled claims."""
     if not chat:
-        st.caption("No chat model is connected, so nobody can judge: connect one under “Model and key”.")
+        st.caption("No chat model is connected, so nobody can judge: connect one on the Ask page.")
         return 0, b""
     judged = st.toggle(
         "Have the answers judged by the chat model",
