@@ -46,8 +46,9 @@ def front() -> None:
     question_box.introduction()
     with st.container(key="ask_hero"):
         question_box.question_box(None)
-    front_stage.front_stage()
-    question_box.examples()
+    with st.container(key="front_rest"):  # one part: the page of a run leaves out what stood in its place
+        front_stage.front_stage()
+        question_box.examples()
 
 
 class RunView:
@@ -68,7 +69,9 @@ class RunView:
         run, tuning = self.run, self.tuning
         gathering, answering = self.stage is RunStage.GATHER, self.stage is RunStage.ANSWER
         controls.sidebar(run, self.moved)
-        question_box.question_box(None if is_link(run.id) else self.stored)
+        st.container(key="run_heading")  # in the place of the front's: the question box stays where it is
+        with st.container(key="ask_top"):
+            question_box.question_box(None if is_link(run.id) else self.stored)
         with st.container(key="run_slot"):  # always drawn: Streamlit finds fragments by position
             link_list.link_notice(run.id)
             if self.replay is not None:

@@ -27,6 +27,8 @@ from pages.parts.research.live_results import best_passages
 from pages.parts.sharing.export_menu import export_menu
 
 CURSOR = " ▍"
+FITS_HALF, FITS_DESK = 44, 88
+"""The longest questions, in characters, that the question box shows whole on half a screen and on a desk."""
 STREAMED_CHARACTERS = 8_000
 """Characters to draw of an unfinished answer. A complete answer is shown whole."""
 ENDS = {
@@ -45,7 +47,7 @@ def answer(run: Run, now: float, turn: str = "") -> None:
         written = run.turn.written if run.turn and run.turn.written != run.question else ""
         markup.show(
             turn and div(".oq-turn-head")[turn],
-            h1(".oq-question", dir="auto")[run.question],
+            h1(class_=["oq-question", _length(run.question)], dir="auto")[run.question],
             written and p(".oq-written", dir="auto")["You wrote ", span[f"“{written}”"]],
             h2(".oq-unseen")["Answer"],
         )
@@ -55,6 +57,11 @@ def answer(run: Run, now: float, turn: str = "") -> None:
         _reasoning(run)
         if version := partial_version(run):
             markup.show(markup.facts(*_stats(answer_stats(version), run)))
+
+
+def _length(question: str) -> str:
+    """Return how wide a window must be for the question to fit in its box, as a class of its heading."""
+    return "short" if len(question) <= FITS_HALF else "medium" if len(question) <= FITS_DESK else ""
 
 
 def _outline_earlier_citations(run: Run) -> None:

@@ -78,7 +78,8 @@ def _ask_example(question: str) -> None:
 
 def introduction() -> None:
     """Draw the heading of the page without a run."""
-    markup.show(div(".oq-front")[h1["Ask. See how the answer is made."]])
+    with st.container(key="front_heading"):
+        markup.show(div(".oq-front")[h1["Ask. See how the answer is made."]])
 
 
 def _examples() -> tuple[str, ...]:
