@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.model, pytest.mark.timeout(600)]
 HELLO = [Message(role="user", content="Say hello.")]
 
 
-async def test_a_model_file_chats_and_embeds_from_its_first_use_until_the_engine_ends(tmp_path: Path) -> None:
+async def test_model_file_chats_and_embeds_until_the_engine_ends(tmp_path: Path) -> None:
     path = str(prepare())
     settings = Settings(data=tmp_path, ollama_url="", chat_model=path, embedding_model=path)
     async with Engine(settings) as engine:
@@ -50,7 +50,7 @@ async def test_a_model_file_chats_and_embeds_from_its_first_use_until_the_engine
             os.kill(process.pid, 0)
 
 
-async def test_a_process_that_was_killed_starts_again_with_the_next_request() -> None:
+async def test_killed_process_restarts_at_the_next_request() -> None:
     file = ModelFile(str(prepare()), ModelUse.EMBEDDING)
     try:
         key = {"authorization": f"Bearer {file.api_key.get_secret_value()}"}
@@ -73,7 +73,7 @@ async def test_a_process_that_was_killed_starts_again_with_the_next_request() ->
     ("content", "message"),
     [(None, "cannot be read: No such file"), (b"<html>", "is no GGUF file"), (b"GGUF\0\0", "does not load")],
 )
-async def test_what_is_no_model_is_named_and_a_key_is_not(
+async def test_setting_that_is_no_model_is_named_without_the_key(
     tmp_path: Path, content: bytes | None, message: str
 ) -> None:
     path = tmp_path / "model.gguf"

@@ -50,7 +50,7 @@ async def test_what_a_job_raises_arrives_as_it_is(workers: Workers) -> None:
     assert caught.value.hint == "Ask for something else."
 
 
-async def test_a_job_of_a_process_that_ended_is_run_again(tmp_path: Path) -> None:
+async def test_job_of_an_ended_process_is_run_again(tmp_path: Path) -> None:
     with LocalProcesses(1) as workers:
         before = await run_job(workers, process_of)
         after = await run_job(workers, killed_once, tmp_path / "mark")
@@ -65,7 +65,7 @@ async def test_a_job_that_ends_every_process_is_given_up() -> None:
         assert await run_job(workers, process_of) > 0
 
 
-async def test_processes_end_with_their_block_in_the_middle_of_a_job(tmp_path: Path) -> None:
+async def test_processes_end_with_their_block_during_a_job(tmp_path: Path) -> None:
     with LocalProcesses(1) as workers:
         job = asyncio.create_task(run_job(workers, wait_for_ever, tmp_path / "started"))
         while not (tmp_path / "started").exists():
@@ -90,7 +90,7 @@ def test_the_file_of_a_shared_value_goes_with_it(tmp_path: Path, monkeypatch: py
 
 
 @pytest.mark.parametrize("size", [1, 100_000, 10_000_000])
-async def test_a_request_of_any_size_to_a_process_that_was_killed_is_told_as_its_loss(size: int) -> None:
+async def test_request_to_a_killed_process_is_reported_as_its_loss(size: int) -> None:
     with LocalProcesses(1) as workers:
         workers.submit(process_of).result()
         workers.kill()
@@ -100,7 +100,7 @@ async def test_a_request_of_any_size_to_a_process_that_was_killed_is_told_as_its
 
 
 @pytest.mark.slow
-async def test_shared_values_that_were_lost_with_their_worker_are_sent_again(cluster: DaskProcesses) -> None:
+async def test_shared_values_lost_with_a_worker_are_sent_again(cluster: DaskProcesses) -> None:
     with DaskCluster(cluster.address) as workers:
         shared = Shared({"a": np.ones(3, np.float32), "b": np.ones(4, np.float32)})
         assert await run_job(workers, total, shared, 1) == 7
@@ -127,7 +127,7 @@ def test_a_cluster_without_openquery_is_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.thorough
-def test_a_cluster_is_used_over_tls_by_who_has_its_certificates_alone(tmp_path: Path) -> None:
+def test_cluster_over_tls_needs_its_certificates(tmp_path: Path) -> None:
     program = (
         "import sys; from core.adapters.workers.dask_cluster import DaskCluster\n"
         "with DaskCluster(sys.argv[1]) as workers: print(workers.submit(sum, [2, 3]).result())"
@@ -159,7 +159,7 @@ def test_a_scheduler_that_cannot_be_used_is_told(monkeypatch: pytest.MonkeyPatch
         DaskCluster("carrier-pigeon://loft")
 
 
-def test_what_a_killed_process_left_is_deleted_at_the_next_start_and_nothing_else(
+def test_next_start_deletes_only_what_a_killed_process_left(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     code = (

@@ -48,7 +48,7 @@ def test_a_new_value_replaces_the_old_one(path: Path) -> None:
     assert cache.size() == {"s": (1, 5)}
 
 
-def test_clearing_forgets_one_space_or_all_and_gives_the_disk_space_back(path: Path) -> None:
+def test_clearing_one_space_or_all_frees_the_disk(path: Path) -> None:
     cache = DiskCache(path, 10)
     cache.put_many("a", {f"{n}": bytes(10_000) for n in range(300)})
     cache.put_many("b", {"x": b"1"})
@@ -60,7 +60,7 @@ def test_clearing_forgets_one_space_or_all_and_gives_the_disk_space_back(path: P
     assert on_disk(path) < full / 10
 
 
-def test_it_stays_within_its_limit_and_drops_what_was_not_used_for_longest(path: Path) -> None:
+def test_limit_holds_by_dropping_the_least_recently_used(path: Path) -> None:
     cache = DiskCache(path, 1)
     for n in range(60):
         cache.put_many("s", {f"{n:02d}": bytes(30_000)})
@@ -82,13 +82,13 @@ def test_an_entry_that_was_read_lately_outlives_older_ones(path: Path) -> None:
     assert len(values) < 10
 
 
-def test_a_value_that_would_push_out_everything_else_is_not_kept(path: Path) -> None:
+def test_value_larger_than_the_cache_is_not_kept(path: Path) -> None:
     cache = DiskCache(path, 1)
     cache.put_many("s", {"small": b"1", "huge": bytes(900_000)})
     assert list(cache.get_many("s", ["small", "huge"])) == ["small"]
 
 
-def test_a_limit_of_zero_keeps_nothing_and_makes_no_file(path: Path) -> None:
+def test_limit_of_zero_keeps_nothing_and_makes_no_file(path: Path) -> None:
     cache = DiskCache(path, 0)
     cache.put_many("s", {"a": b"1"})
     assert cache.get_many("s", ["a"]) == {}
@@ -131,7 +131,7 @@ def test_a_cache_of_an_older_version_begins_anew(path: Path) -> None:
     assert cache.get_many("s", ["a"]) == {"a": b"1"}
 
 
-def test_a_disk_that_cannot_be_written_is_a_message_and_no_exception(tmp_path: Path) -> None:
+def test_unwritable_disk_is_a_message_and_no_exception(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("not a folder")
     cache = DiskCache(tmp_path / "file" / "cache.sqlite", 10)
     cache.put_many("s", {"a": b"1"})
@@ -239,7 +239,7 @@ async def test_failures_are_not_remembered(path: Path) -> None:
     assert embedder.texts == ["a"]
 
 
-async def test_a_server_that_changed_its_width_is_asked_for_all_texts_again(path: Path) -> None:
+async def test_changed_vector_width_embeds_all_texts_again(path: Path) -> None:
     embedder = Embedder()
     cached = CachedEmbed(embedder, WriteBehindCache(DiskCache(path, 10)))
     await cached(["a", "b"])
@@ -250,7 +250,7 @@ async def test_a_server_that_changed_its_width_is_asked_for_all_texts_again(path
     np.testing.assert_array_equal((await cached(["a"])).vectors, [vector("a", 12)])
 
 
-async def test_a_cache_that_cannot_be_used_costs_nothing_but_time(tmp_path: Path) -> None:
+async def test_unusable_cache_costs_nothing_but_time(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("not a folder")
     cache = WriteBehindCache(DiskCache(tmp_path / "file" / "cache.sqlite", 10))
     cached = CachedEmbed(Embedder(), cache)
@@ -259,7 +259,7 @@ async def test_a_cache_that_cannot_be_used_costs_nothing_but_time(tmp_path: Path
     await cache.flush()
 
 
-async def test_the_vectors_used_last_are_in_memory_up_to_a_limit(tmp_path: Path) -> None:
+async def test_latest_vectors_are_in_memory_up_to_a_limit(tmp_path: Path) -> None:
     embedder = Embedder()
     cached = CachedEmbed(
         embedder, WriteBehindCache(DiskCache(tmp_path, 0)), memory_bytes=3 * 8 * 4

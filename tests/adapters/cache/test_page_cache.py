@@ -44,7 +44,7 @@ DATE = {"date": "Tue, 14 Nov 2023 22:13:20 GMT"}
         ({"age": "1000"}, 0),
     ],
 )
-def test_a_page_is_kept_as_long_as_its_headers_allow(headers: dict[str, str], seconds: float) -> None:
+def test_page_is_kept_as_long_as_headers_allow(headers: dict[str, str], seconds: float) -> None:
     assert freshness_lifetime(headers, NOW) == pytest.approx(seconds)
 
 
@@ -80,7 +80,7 @@ async def test_a_fresh_page_is_fetched_once_across_restarts(tmp_path: Path) -> N
     assert not first.from_cache
 
 
-async def test_what_came_unencrypted_does_not_pass_for_what_came_over_tls(tmp_path: Path) -> None:
+async def test_unencrypted_page_is_not_served_for_a_tls_address(tmp_path: Path) -> None:
     site = Site()
     web = CachedWeb(site, WriteBehindCache(DiskCache(tmp_path / "c", 10)))
     await web("http://a.example/", ReadKnobs())

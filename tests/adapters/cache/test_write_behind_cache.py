@@ -16,7 +16,7 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "cache.sqlite"
 
 
-async def test_what_was_put_is_found_before_it_is_written_and_after_a_restart(path: Path) -> None:
+async def test_value_is_found_before_it_is_written_and_after_restart(path: Path) -> None:
     behind = WriteBehindCache(DiskCache(path, 10))
     await behind.put_many("pages", {"a": b"one", "b": b"two"})
     await behind.put_many("vectors", {"a": np.array([1.5, 2], dtype=np.float32)})
@@ -40,7 +40,7 @@ async def test_the_latest_of_two_values_is_kept(path: Path) -> None:
     assert cache.get_many("pages", ["a"]) == {"a": b"second"}
 
 
-async def test_more_than_may_wait_in_memory_arrives_all_the_same(path: Path) -> None:
+async def test_values_beyond_the_memory_limit_still_arrive(path: Path) -> None:
     cache = DiskCache(path, 1_000)
     behind = WriteBehindCache(cache)
     await asyncio.gather(*(behind.put_many("pages", {str(number): bytes(3_000_000)}) for number in range(20)))
@@ -48,7 +48,7 @@ async def test_more_than_may_wait_in_memory_arrives_all_the_same(path: Path) -> 
     assert cache.size()["pages"] == (20, 60_000_000)
 
 
-async def test_what_comes_in_a_short_while_is_written_together_without_being_asked(path: Path) -> None:
+async def test_values_of_a_short_while_are_written_together(path: Path) -> None:
     batches: asyncio.Queue[int] = asyncio.Queue()
     loop = asyncio.get_running_loop()
 

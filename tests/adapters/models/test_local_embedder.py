@@ -48,7 +48,7 @@ async def test_a_vector_does_not_depend_on_its_company(minilm: MiniLM) -> None:
     np.testing.assert_array_equal(together, alone)
 
 
-async def test_text_beyond_the_limit_is_not_seen_and_text_within_it_is(minilm: MiniLM) -> None:
+async def test_only_text_within_the_limit_changes_the_vector(minilm: MiniLM) -> None:
     long = "river " * 254
     base, within, beyond = (await minilm([long, "river " * 200 + "volcano", long + "volcano"])).vectors
     assert base @ beyond == pytest.approx(1, abs=1e-4)
@@ -84,7 +84,7 @@ async def test_a_cancelled_call_begins_no_further_pass() -> None:
     embedder.close()
 
 
-async def test_calls_from_many_runs_at_once_load_the_model_once() -> None:
+async def test_concurrent_runs_load_the_model_once() -> None:
     embedder = MiniLM(threads=2)
     before = threading.active_count()
     results = await asyncio.gather(*(embedder([f"text {n}"]) for n in range(20)))
@@ -101,7 +101,7 @@ def test_embedders_of_a_process_share_the_loaded_model() -> None:
     second.close()
 
 
-def test_importing_it_loads_no_model_library_and_using_it_imports_no_carrier_package() -> None:
+def test_import_loads_no_model_library_nor_carrier_package() -> None:
     script = """
 import asyncio, sys
 from core.adapters.models import local_embedder
@@ -127,9 +127,7 @@ def test_its_identity_names_the_weights_it_was_made_with(minilm: MiniLM) -> None
         (PackagedFile("numpy", "numpy/__init__.py", "0" * 64), "damaged", "--no-deps numpy"),
     ],
 )
-async def test_a_missing_or_damaged_file_is_reported_with_what_to_do(
-    file: PackagedFile, message: str, hint: str
-) -> None:
+async def test_missing_or_damaged_file_says_what_to_do(file: PackagedFile, message: str, hint: str) -> None:
     with pytest.raises(EmbedFailed, match=message) as failure:
         await MiniLM(weights=file)(["text"])
     assert hint in failure.value.hint
@@ -143,7 +141,7 @@ def test_weights_are_checked_without_reading_them_whole() -> None:
     assert peak < WEIGHTS.file.stat().st_size / 10
 
 
-async def test_the_tokens_that_the_model_read_are_counted_as_local(minilm: MiniLM) -> None:
+async def test_tokens_read_by_the_model_count_as_local(minilm: MiniLM) -> None:
     texts = ["One cat.", "Two cats sleep."]
     usage = (await minilm(texts)).usage
     assert usage is not None
@@ -160,7 +158,7 @@ async def test_the_tokens_that_the_model_read_are_counted_as_local(minilm: MiniL
     ],
     ids=["embedding", "kernels"],
 )
-def test_onnx_runtime_stores_no_identifier_and_no_usage_to_send(tmp_path: Path, program: str) -> None:
+def test_onnx_runtime_stores_no_identifier_and_no_usage(tmp_path: Path, program: str) -> None:
     # It holds its telemetry back by itself where one of these says that a test runs.
     environment = {name: value for name, value in os.environ.items() if name != "CI" and "PYTEST" not in name}
     environment |= {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache")}

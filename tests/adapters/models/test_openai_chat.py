@@ -72,7 +72,7 @@ def raw(*parts: bytes | Gate | Cut) -> Reply:
     return Reply(parts, content_type="text/event-stream", streamed=True)
 
 
-async def test_a_reply_arrives_piece_by_piece_with_its_end_and_tokens(fake_openai: FakeOpenAI) -> None:
+async def test_reply_streams_and_ends_with_its_tokens(fake_openai: FakeOpenAI) -> None:
     deltas = await reply_of(fake_openai, streamed("Hel", "lo [1].", usage=(31, 7), cost=0.002))
     assert [delta.text_delta for delta in deltas if delta.text_delta] == ["Hel", "lo [1]."]
     assert deltas[-1] == StreamChunk(
@@ -88,7 +88,7 @@ async def test_warming_up_asks_the_server_nothing(fake_openai: FakeOpenAI) -> No
     assert text_of(await collect_reply(chat)) == "Warm."
 
 
-async def test_what_is_sent_is_the_request_and_the_key_and_nothing_of_the_machine(
+async def test_request_has_the_key_and_nothing_of_the_machine(
     fake_openai: FakeOpenAI, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-from-the-environment")
@@ -137,7 +137,7 @@ async def test_line_separators_inside_strings_are_text(fake_openai: FakeOpenAI) 
     )
 
 
-async def test_comments_empty_choices_and_unasked_tool_calls_are_passed_over(fake_openai: FakeOpenAI) -> None:
+async def test_comments_empty_choices_and_unasked_tool_calls_are_ignored(fake_openai: FakeOpenAI) -> None:
     fake_openai.chats.append(
         raw(
             b": OPENROUTER PROCESSING\r\n\r\n",
@@ -165,7 +165,7 @@ async def test_thinking_is_told_apart_from_the_reply(fake_openai: FakeOpenAI) ->
 
 
 @given(st.lists(st.text(alphabet="<think>/ ab\n", max_size=9), max_size=12))
-def test_cutting_a_reply_otherwise_moves_nothing_between_thinking_and_text(pieces: list[str]) -> None:
+def test_other_chunks_of_a_reply_give_the_same_thinking(pieces: list[str]) -> None:
     def read(pieces: list[str]) -> tuple[str, str]:
         thoughts = ThoughtSplitter()
         deltas = [delta for piece in pieces for delta in thoughts.read("", piece)] + list(thoughts.end())
@@ -203,7 +203,7 @@ async def test_a_finish_reason_alone_ends_a_reply(fake_openai: FakeOpenAI) -> No
     ],
     ids=["no end mark", "body unended", "reset", "error event", "finish error", "garbage"],
 )
-async def test_what_came_before_a_break_is_kept_and_the_break_is_reported(
+async def test_text_before_a_broken_connection_is_kept_and_reported(
     fake_openai: FakeOpenAI, broken_off: Reply
 ) -> None:
     fake_openai.chats.append(broken_off)
@@ -261,7 +261,7 @@ def elsewhere() -> Reply:
         (failure(418, "I am a teapot"), "refused the request (418): I am a teapot", "base URL"),
     ],
 )
-async def test_every_refusal_says_what_happened_and_what_to_do_and_is_not_repeated(
+async def test_refusal_says_what_to_do_and_is_not_repeated(
     fake_openai: FakeOpenAI, reply: Reply, says: str, hint: str
 ) -> None:
     fake_openai.chats.append(reply)
@@ -278,7 +278,7 @@ async def test_a_key_that_is_missing_is_asked_for(fake_openai: FakeOpenAI) -> No
     assert "asks for a key" in error.message
 
 
-async def test_a_key_that_cannot_be_one_is_refused_before_it_is_sent(fake_openai: FakeOpenAI) -> None:
+async def test_impossible_key_is_refused_before_it_is_sent(fake_openai: FakeOpenAI) -> None:
     _, error = await failure_of(chat_at(fake_openai, key="sk-😀"))
     assert "characters that no key has" in error.message
     assert not fake_openai.requests
@@ -328,7 +328,7 @@ async def test_a_lasting_failure_is_reported_after_three_attempts(fake_openai: F
     assert len(fake_openai.chat_requests) == 3
 
 
-async def test_a_server_without_stream_options_is_asked_without_them_from_then_on(
+async def test_server_without_stream_options_is_not_asked_for_them_again(
     fake_openai: FakeOpenAI,
 ) -> None:
     fake_openai.chats.extend(
@@ -346,7 +346,7 @@ async def test_a_server_without_stream_options_is_asked_without_them_from_then_o
     assert last.keys() == {"model", "messages", "stream", "max_completion_tokens"}
 
 
-async def test_half_a_character_in_a_question_is_sent_as_its_stand_in(fake_openai: FakeOpenAI) -> None:
+async def test_lone_surrogate_in_a_question_is_replaced(fake_openai: FakeOpenAI) -> None:
     await collect_reply(chat_at(fake_openai), [Message(role="user", content="a\ud83d")])
     assert fake_openai.chat_requests[0].json["messages"][0]["content"] == "a\ufffd"
 
@@ -400,7 +400,7 @@ async def test_cancelling_the_reader_ends_the_request(fake_openai: FakeOpenAI) -
     await chat.aclose()
 
 
-async def test_a_connection_that_lingers_after_the_end_is_not_waited_for(fake_openai: FakeOpenAI) -> None:
+async def test_connection_left_open_after_the_end_is_not_awaited(fake_openai: FakeOpenAI) -> None:
     lingering = streamed("Done.", done=False, usage=None)
     async with asyncio.timeout(10):
         deltas = await reply_of(fake_openai, raw(*lingering.parts, Gate()), timeout=60)
@@ -435,7 +435,7 @@ async def test_a_list_of_models_that_is_none_says_so(fake_openai: FakeOpenAI) ->
     "address",
     ["", "nonsense", "http://127.0.0.1:99999", "http://[::1", "http://127.0.0.1:9", "another service"],
 )
-async def test_where_no_local_model_server_is_there_are_no_local_models(
+async def test_without_a_local_model_server_there_are_no_local_models(
     fake_openai: FakeOpenAI, address: str
 ) -> None:
     fake_openai.key = "sk-right"
@@ -445,7 +445,7 @@ async def test_where_no_local_model_server_is_there_are_no_local_models(
 CALL = ToolCall(id="call_1", function=FunctionCall(name="search", arguments='{"query": "kettles"}'))
 
 
-async def test_tools_are_offered_and_calls_in_pieces_arrive_whole_before_the_end(
+async def test_tool_calls_in_pieces_arrive_whole_before_the_end(
     fake_openai: FakeOpenAI,
 ) -> None:
     tool = ToolDefinition(function=ToolFunction(name="search", description="Searches.", parameters={}))
@@ -470,7 +470,7 @@ async def test_tools_are_offered_and_calls_in_pieces_arrive_whole_before_the_end
     assert (body["tools"], body["stop"]) == ([tool.to_json()], ["END"])
 
 
-async def test_a_call_and_what_the_tool_gave_are_sent_as_messages(fake_openai: FakeOpenAI) -> None:
+async def test_tool_call_and_its_result_are_sent_as_messages(fake_openai: FakeOpenAI) -> None:
     called = Message(role="assistant", tool_calls=(CALL,))
     given = Message(role="tool", content="Three kettles.", tool_call_id="call_1")
     await collect_reply(chat_at(fake_openai), (*ASK, called, given))
@@ -486,7 +486,7 @@ async def test_a_server_without_stop_sequences_is_asked_without_them(fake_openai
     assert ["stop" in request.json for request in fake_openai.chat_requests] == [True, False]
 
 
-async def test_a_reply_beyond_its_limit_of_tokens_is_ended_with_what_came(fake_openai: FakeOpenAI) -> None:
+async def test_reply_beyond_its_token_limit_keeps_what_came(fake_openai: FakeOpenAI) -> None:
     """The server would go on for ever: behind the gate."""
     deltas = await reply_of(fake_openai, streamed(*["word " * 20] * 20, Gate()))
     assert deltas[-1].finish == "length"
@@ -495,7 +495,7 @@ async def test_a_reply_beyond_its_limit_of_tokens_is_ended_with_what_came(fake_o
     await fake_openai.requests[0].hung_up()
 
 
-async def test_a_reply_that_drips_is_cut_off_when_its_time_is_over() -> None:
+async def test_dripping_reply_is_cut_off_at_its_time_limit() -> None:
     async def drip() -> AsyncIterator[bytes]:
         yield chunk({"content": "Half an answer"})
         await asyncio.Event().wait()
@@ -507,7 +507,7 @@ async def test_a_reply_that_drips_is_cut_off_when_its_time_is_over() -> None:
     assert "cut off" in deltas[-1].cut
 
 
-async def test_a_byte_order_mark_and_numbers_that_are_none_do_not_spoil_a_reply(
+async def test_byte_order_mark_and_invalid_numbers_spoil_no_reply(
     fake_openai: FakeOpenAI,
 ) -> None:
     body = json.dumps({"choices": [{"delta": {"content": "Fine."}, "finish_reason": "stop"}], "logprob": 0})
@@ -522,20 +522,20 @@ async def test_a_byte_order_mark_and_numbers_that_are_none_do_not_spoil_a_reply(
     )
 
 
-async def test_one_piece_that_is_longer_than_the_limit_is_cut_at_it(fake_openai: FakeOpenAI) -> None:
+async def test_piece_longer_than_the_limit_is_cut_there(fake_openai: FakeOpenAI) -> None:
     deltas = await reply_of(fake_openai, streamed("word " * 25_000))
     assert len(text_of(deltas)) == ReplyLimits(max_tokens=50, seconds=1).characters
     assert (deltas[-1].finish, "limit of 50 tokens" in deltas[-1].cut) == ("length", True)
 
 
-async def test_one_thought_that_is_longer_than_the_limit_is_cut_at_it(fake_openai: FakeOpenAI) -> None:
+async def test_thought_longer_than_the_limit_is_cut_there(fake_openai: FakeOpenAI) -> None:
     deltas = await reply_of(fake_openai, streamed("Fine.", reasoning=["word " * 25_000]))
     assert sum(len(delta.reasoning_delta) for delta in deltas) == 1_400
     assert text_of(deltas) == ""
 
 
 @pytest.mark.parametrize(("encoding", "bits"), [("gzip", 31), ("deflate", 15)])
-async def test_a_stream_that_is_packed_although_nobody_asked_is_read_as_it_comes(
+async def test_unrequested_compression_is_read_as_it_comes(
     fake_openai: FakeOpenAI, encoding: str, bits: int
 ) -> None:
     packer, gate = zlib.compressobj(wbits=bits), Gate()
@@ -565,7 +565,7 @@ async def test_a_stream_that_is_packed_although_nobody_asked_is_read_as_it_comes
     ],
     ids=("unknown", "damaged"),
 )
-async def test_a_stream_that_cannot_be_unpacked_is_a_failure_in_words(
+async def test_stream_that_cannot_be_decompressed_is_told_in_words(
     fake_openai: FakeOpenAI, encoding: str, body: bytes, why: str
 ) -> None:
     fake_openai.chats.append(replace(raw(body), headers={"Content-Encoding": encoding}))
@@ -574,7 +574,7 @@ async def test_a_stream_that_cannot_be_unpacked_is_a_failure_in_words(
     assert "compression" in failure.hint
 
 
-async def test_a_stream_that_unpacks_to_more_than_any_answer_is_a_failure_in_words(
+async def test_stream_that_decompresses_too_far_is_told_in_words(
     fake_openai: FakeOpenAI,
 ) -> None:
     bomb = gzip.compress(bytes(60_000_000))

@@ -42,7 +42,7 @@ async def test_no_text_needs_no_request(fake_openai: FakeOpenAI) -> None:
     assert not fake_openai.requests
 
 
-async def test_vectors_are_put_back_in_the_order_of_the_texts(fake_openai: FakeOpenAI) -> None:
+async def test_vectors_return_in_the_order_of_the_texts(fake_openai: FakeOpenAI) -> None:
     fake_openai.embeddings.append(Fault.SHUFFLED)
     vectors = (await embedder(fake_openai)(TEXTS)).vectors
     np.testing.assert_allclose(vectors, [vector(text, 64) for text in TEXTS], atol=1e-6)
@@ -55,7 +55,7 @@ async def test_rows_are_brought_to_unit_length(fake_openai: FakeOpenAI) -> None:
     np.testing.assert_allclose(vectors, [[0.6, 0.8], [0, -1]], atol=1e-6)
 
 
-async def test_a_server_that_refuses_base64_is_asked_for_numbers_from_then_on(
+async def test_server_that_refuses_base64_is_asked_for_numbers(
     fake_openai: FakeOpenAI,
 ) -> None:
     fake_openai.embeddings.append(failure(400, "encoding_format is not supported"))
@@ -134,7 +134,7 @@ async def test_it_gives_up_after_a_few_tries(fake_openai: FakeOpenAI) -> None:
         (Reply((b"",), status=307, headers={"Location": "/elsewhere"}), "elsewhere", "final address"),
     ],
 )
-async def test_a_refusal_is_not_tried_again_and_says_what_to_do(
+async def test_refusal_is_not_retried_and_says_what_to_do(
     fake_openai: FakeOpenAI, scripted: Reply, message: str, hint: str
 ) -> None:
     fake_openai.embeddings.append(scripted)
@@ -218,7 +218,7 @@ async def test_a_cancelled_call_hangs_up(fake_openai: FakeOpenAI) -> None:
     gate.open()
 
 
-async def test_a_reply_that_does_not_unpack_is_a_failure_of_the_server(fake_openai: FakeOpenAI) -> None:
+async def test_reply_that_does_not_decompress_is_a_server_failure(fake_openai: FakeOpenAI) -> None:
     damaged = Reply((b"no gzip",), headers={"Content-Encoding": "gzip", "Content-Type": "application/json"})
     fake_openai.embeddings.extend([damaged] * ATTEMPTS)
     with pytest.raises(EmbedFailed, match="does not unpack"):

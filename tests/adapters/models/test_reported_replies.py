@@ -133,7 +133,7 @@ async def test_text_that_is_shown_is_never_taken_back(report: Report) -> None:
     assert _words(read.shown) == _words(report.answer)
 
 
-async def test_model_that_ends_unopened_thoughts_is_held_back_the_next_time() -> None:
+async def test_model_that_only_closes_its_thoughts_is_buffered_next_time() -> None:
     habit = ThoughtHabit()
     words = [f"{word} " for word in f"Tides: {THOUGHT}\n</think>\n{ANSWER}".split(" ")]
     first = await _read([text(*words)], habit=habit)
@@ -149,7 +149,7 @@ async def test_model_that_ends_unopened_thoughts_is_held_back_the_next_time() ->
 @pytest.mark.parametrize(
     "opening", ["The user asks about mills. I ponder.", "Okay, so the user wants mills. I ponder."]
 )
-async def test_text_that_begins_as_thoughts_do_waits_for_the_mark(opening: str) -> None:
+async def test_text_that_may_be_thoughts_waits_for_the_mark(opening: str) -> None:
     words = [f"{word} " for word in opening.split()]
     read = await _read([text(*words, "\n</think>\n", ANSWER)])
     assert "ponder" not in read.shown
@@ -179,7 +179,7 @@ async def test_frames_without_a_reply_are_counted() -> None:
     assert (await _read([body])).last.skipped == 3
 
 
-async def test_call_that_cannot_be_read_is_a_call_that_fails() -> None:
+async def test_unreadable_tool_call_is_a_failed_call() -> None:
     read = ReplyText()
     calls = []
 

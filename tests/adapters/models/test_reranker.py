@@ -43,7 +43,7 @@ async def voyage(request: Request) -> Reply:
 
 
 @pytest.mark.parametrize("handler", [jina, tei, voyage])
-async def test_scores_come_in_the_order_of_the_texts_in_every_shape(
+async def test_scores_follow_the_texts_in_every_reply_shape(
     handler: Handler, client: httpx.AsyncClient
 ) -> None:
     with Loopback(handler) as server:
@@ -53,7 +53,7 @@ async def test_scores_come_in_the_order_of_the_texts_in_every_shape(
     assert server.requests[0].json["query"] == "Which?"
 
 
-async def test_the_shape_is_found_out_once_and_calls_stay_small(client: httpx.AsyncClient) -> None:
+async def test_reply_shape_is_found_once_and_calls_stay_small(client: httpx.AsyncClient) -> None:
     texts = [f"{'x' * n}" for n in range(2 * MAX_BATCH + 1)]
     with Loopback(tei) as server:
         scores, _ = await Reranker(f"{server.url}/rerank", client=client)("Which?", texts)
@@ -98,7 +98,7 @@ def always(value: Any, status: int = 200) -> Handler:
         ({}, 302, "elsewhere"),
     ],
 )
-async def test_anything_but_a_score_for_each_text_is_a_failure_in_words(
+async def test_reply_without_a_score_for_each_text_fails_in_words(
     value: Any, status: int, message: str, client: httpx.AsyncClient
 ) -> None:
     with Loopback(always(value, status)) as server, pytest.raises(RerankFailed) as failed:
@@ -107,7 +107,7 @@ async def test_anything_but_a_score_for_each_text_is_a_failure_in_words(
     assert failed.value.hint
 
 
-async def test_a_server_that_is_not_there_is_a_failure_in_words(client: httpx.AsyncClient) -> None:
+async def test_absent_server_is_told_in_words(client: httpx.AsyncClient) -> None:
     with Loopback(jina) as server:
         url = server.url
     for address in (f"{url}/rerank", "nonsense"):
@@ -117,7 +117,7 @@ async def test_a_server_that_is_not_there_is_a_failure_in_words(client: httpx.As
     assert (await Reranker(url, client=client)("Which?", [])).scores.shape == (0,)
 
 
-async def test_a_reply_that_does_not_unpack_is_a_failure_of_the_server(client: httpx.AsyncClient) -> None:
+async def test_reply_that_does_not_decompress_is_a_server_failure(client: httpx.AsyncClient) -> None:
     async def broken(request: Request) -> Reply:
         return Reply((b"no gzip",), headers={"Content-Encoding": "gzip"})
 

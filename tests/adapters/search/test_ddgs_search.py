@@ -12,7 +12,7 @@ from tests.services.loopback import Gate, Loopback, Reply, Request, json_reply
 from tests.services.process import closed_port
 
 
-async def test_without_a_network_it_says_so_quickly_and_what_to_do():
+async def test_without_a_network_it_fails_quickly_with_advice():
     nobody = f"http://127.0.0.1:{closed_port()}"
     with pytest.raises(SearchFailed, match="cannot be reached") as caught:
         await Ddgs(timeout=5, proxy=nobody)("chunk overlap", SearchKnobs())
@@ -20,7 +20,7 @@ async def test_without_a_network_it_says_so_quickly_and_what_to_do():
     assert len(caught.value.message) < 300
 
 
-async def test_engines_that_never_answer_are_given_up_when_the_time_is_over():
+async def test_silent_engines_are_given_up_after_the_time_limit():
     gate = Gate()
 
     async def silent(request: Request) -> Reply:
@@ -89,7 +89,7 @@ async def test_all_queries_of_a_process_share_one_choice(reachable: bool, backen
 
 
 @pytest.mark.usefixtures("no_proxy")
-async def test_a_host_that_accepts_connections_is_reachable_and_is_sent_nothing() -> None:
+async def test_host_that_accepts_connections_is_reachable_and_sent_nothing() -> None:
     async def answer(request: Request) -> Reply:
         return json_reply({})
 

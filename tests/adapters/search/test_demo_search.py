@@ -36,7 +36,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-async def test_an_article_is_found_by_any_form_of_its_words(folder):
+async def test_article_is_found_by_any_form_of_its_words(folder):
     reply = await DemoSearch(folder)("how to prune apple trees?", SearchKnobs())
     assert reply.backend == "demo"
     first = reply.results[0]
@@ -52,7 +52,7 @@ async def test_an_article_is_found_by_any_form_of_its_words(folder):
         ("crossing branches", "Remove crossing branches."),
     ],
 )
-async def test_the_snippet_is_the_sentence_that_matches_best_without_markup(folder, query, begins):
+async def test_snippet_is_the_best_sentence_without_markup(folder, query, begins):
     reply = await DemoSearch(folder)(query, SearchKnobs())
     assert reply.results[0].snippet == begins
 
@@ -80,14 +80,14 @@ async def test_an_empty_folder_is_an_error_with_a_hint(tmp_path):
     assert "docs/handbook" in caught.value.hint
 
 
-async def test_queries_at_the_same_time_do_not_disturb_each_other(folder):
+async def test_concurrent_queries_do_not_disturb_each_other(folder):
     demo = DemoSearch(folder)
     alone = await demo("pruning apple trees", SearchKnobs())
     together = await asyncio.gather(*(demo("pruning apple trees", SearchKnobs()) for _ in range(20)))
     assert set(together) == {alone}
 
 
-async def test_each_article_of_the_handbook_is_found_first_by_its_own_title():
+async def test_each_handbook_article_is_first_for_its_title():
     demo = DemoSearch(HANDBOOK)
     for article in read_articles(HANDBOOK):
         first = (await demo(article.title, SearchKnobs())).results[0]

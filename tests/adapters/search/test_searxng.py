@@ -102,7 +102,7 @@ async def test_pages_are_bounded(instance, adapter):
     assert [row.rank for row in reply.results] == [1, 2, 3, 4, 5]
 
 
-async def test_a_later_page_that_fails_leaves_the_rows_before_it(instance, adapter):
+async def test_failed_later_page_keeps_earlier_rows(instance, adapter):
     instance.replies = [found("http://a.example"), html_reply(status=500)]
     reply = await adapter("x", SearchKnobs())
     assert len(reply.results) == 1
@@ -241,7 +241,7 @@ async def test_nobody_at_the_address_says_so(client):
     assert "SEARXNG_URL" in error.hint
 
 
-async def test_a_body_that_drips_is_cut_by_the_clock_of_the_whole_request(instance, client):
+async def test_dripping_body_is_cut_by_the_request_time_limit(instance, client):
     gate = Gate()
     instance.replies = [Reply((b'{"results"', gate))]
     error = await failure(SearxNG(instance.url, timeout=0.2, client=client))
@@ -307,9 +307,7 @@ async def test_a_second_limit_in_a_row_is_an_error(instance, client):
     ("retry_after", "hint"),
     [("30", "Ask again in 30 s"), ("soon", "Ask again later"), ("", "Ask again later")],
 )
-async def test_a_long_or_unreadable_retry_after_is_reported_and_not_waited_for(
-    instance, client, retry_after, hint
-):
+async def test_long_or_unreadable_retry_after_is_only_reported(instance, client, retry_after, hint):
     pauses, adapter = await with_pauses(instance, client)
     instance.replies = [limited(retry_after)]
     assert (await failure(adapter)).hint.startswith(hint)
@@ -317,7 +315,7 @@ async def test_a_long_or_unreadable_retry_after_is_reported_and_not_waited_for(
 
 
 @pytest.mark.parametrize("home", ["/", "{}/"])
-async def test_a_redirect_to_the_start_page_is_a_limiter_too(instance, adapter, home):
+async def test_redirect_to_the_start_page_is_a_limiter_too(instance, adapter, home):
     instance.replies = [Reply((), status=302, headers={"Location": home.format(instance.url)})]
     error = await failure(adapter)
     assert "limits requests (302)" in error.message
@@ -394,7 +392,7 @@ async def test_nothing_is_asked_where_nothing_is_named(client):
 
 
 @pytest.mark.parametrize("config", [html_reply(status=404), json_reply({}), Reply((Cut(),))])
-async def test_an_instance_that_does_not_say_what_it_has_is_no_error(client, config):
+async def test_instance_without_a_config_page_is_no_error(client, config):
     with Catalogue(config) as server:
         reply = await SearxNG(server.url, client=client)("x", ASKED)
     assert (len(reply.results), reply.unknown_engines) == (1, ())
@@ -457,7 +455,7 @@ async def test_a_failure_of_the_instance_is_tried_once_more(instance, client, st
         "a wrong byte",
     ],
 )
-async def test_a_reply_that_breaks_rules_loses_at_most_its_broken_results(instance, adapter, body, title):
+async def test_malformed_reply_loses_only_its_malformed_results(instance, adapter, body, title):
     instance.replies = [Reply((body,))]
     (row,) = (await adapter("x", SearchKnobs(results=1))).results
     assert (row.url, row.title.rstrip("�")) == ("http://a.example", title)

@@ -57,7 +57,7 @@ async def test_engines_that_fail_are_named_with_their_reason(searxng: RealSearxN
     assert all(why for _, why in reply.unresponsive_engines)
 
 
-async def test_when_all_engines_fail_the_reply_is_empty_and_says_so(searxng: RealSearxNG, client):
+async def test_reply_is_empty_and_says_so_when_all_engines_fail(searxng: RealSearxNG, client):
     reply = await SearxNG(searxng.url, client=client)("x", SearchKnobs(engines="broken"))
     assert reply.results == ()
     assert [name for name, _ in reply.unresponsive_engines] == ["broken"]
@@ -74,12 +74,12 @@ async def test_every_knob_is_accepted(searxng: RealSearxNG, client):
     assert len((await SearxNG(searxng.url, client=client)("x", knobs)).results) == 3
 
 
-async def test_an_engine_without_a_time_filter_drops_out_of_a_time_range(searxng: RealSearxNG, client):
+async def test_engine_without_a_time_filter_leaves_a_time_range(searxng: RealSearxNG, client):
     reply = await SearxNG(searxng.url, client=client)("x", SearchKnobs(time_range=TimeRange.WEEK))
     assert reply.results == ()
 
 
-async def test_an_instance_with_json_is_healthy_and_no_engine_is_asked(searxng: RealSearxNG, client):
+async def test_instance_with_json_is_healthy_without_asking_an_engine(searxng: RealSearxNG, client):
     health = await SearxNG(searxng.url, client=client).healthy()
     assert searxng.url in health
     assert "JSON enabled" in health
@@ -102,7 +102,7 @@ async def test_engines_and_categories_that_the_instance_lacks_are_named(searxng:
     assert len(reply.results) == 3
 
 
-async def test_the_limiter_lets_four_searches_pass_and_then_says_what_to_do(tmp_path, client):
+async def test_limiter_passes_four_searches_then_says_what_to_do(tmp_path, client):
     """Its own numbers: four searches in JSON an hour and address. Health spends none of them."""
     with limiting_searxng(tmp_path) as limiting:
         for name, value in REFUSED:

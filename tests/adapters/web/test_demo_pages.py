@@ -40,7 +40,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-async def test_an_article_becomes_a_page_that_reads_as_the_article(folder: Path) -> None:
+async def test_article_becomes_a_page_that_reads_the_same(folder: Path) -> None:
     document = await DemoWeb(folder)(demo_url("tea"), KNOBS)
     assert (document.url, document.status) == (f"https://{DEMO_HOST}/tea", 200)
     article = extract(document)
@@ -95,7 +95,7 @@ class Recorder:
         return None
 
 
-async def test_demo_addresses_go_to_the_demo_and_all_others_to_the_web() -> None:
+async def test_demo_addresses_use_the_demo_and_others_the_web() -> None:
     demo, web = Recorder(), Recorder()
     routed = RoutedWeb(demo, web)
     for url in (demo_url("tea"), demo_url("tea").upper(), f"http://{DEMO_HOST}?q"):

@@ -108,7 +108,7 @@ async def test_one_process_serves_many_documents(workers: ExtractionPool) -> Non
     assert len(before) == 1
 
 
-async def test_a_worker_that_dies_is_replaced_and_only_its_page_is_lost(workers: ExtractionPool) -> None:
+async def test_dead_worker_is_replaced_and_only_its_page_lost(workers: ExtractionPool) -> None:
     before = workers.pids
     job = asyncio.create_task(workers(STUCK, Extractor.ACCURATE))
     await asyncio.sleep(0)
@@ -121,7 +121,7 @@ async def test_a_worker_that_dies_is_replaced_and_only_its_page_is_lost(workers:
     assert workers.pids.isdisjoint(before)
 
 
-async def test_a_document_that_takes_too_long_is_given_up_and_its_worker_killed() -> None:
+async def test_document_over_time_is_given_up_and_its_worker_killed() -> None:
     async with ExtractionPool(1, html_seconds=0.3) as pool:
         await pool.start_one()
         busy = pool.pids
@@ -133,7 +133,7 @@ async def test_a_document_that_takes_too_long_is_given_up_and_its_worker_killed(
         await all_gone(busy)
 
 
-async def test_html_that_uses_up_its_cpu_time_is_read_by_the_fast_extractor_and_says_why() -> None:
+async def test_html_over_its_cpu_time_gets_the_fast_extractor() -> None:
     async with ExtractionPool(1, html_cpu_seconds=0.8) as pool:
         await pool.start_one()
         before = pool.pids
@@ -150,7 +150,7 @@ async def for_run(pool: ExtractionPool, document: Document, run: Requester) -> A
         return await pool(document, Extractor.ACCURATE)
 
 
-async def test_pages_of_another_run_are_read_while_those_that_take_long_wait() -> None:
+async def test_pages_of_another_run_are_read_beside_slow_ones() -> None:
     bad, good = Requester(), Requester()
     async with ExtractionPool(2, html_cpu_seconds=0.6) as pool:
         await pool.start()
@@ -162,7 +162,7 @@ async def test_pages_of_another_run_are_read_while_those_that_take_long_wait() -
     assert all(article.fallback and article.text for article in articles)
 
 
-async def test_a_page_that_keeps_another_run_waiting_gives_its_process_up() -> None:
+async def test_page_gives_its_process_up_to_a_waiting_run() -> None:
     async with ExtractionPool(1, slice_seconds=0.2) as pool:
         await pool.start()
         slow = [asyncio.create_task(for_run(pool, SLOW, Requester())) for _ in range(2)]
@@ -201,7 +201,7 @@ async def test_a_worker_has_no_secrets_and_no_foreign_folder(
 
 
 @pytest.mark.skipif(os.name == "nt", reason="the interpreter is a shell script")
-async def test_a_worker_loads_no_library_that_reading_does_not_need(tmp_path: Path) -> None:
+async def test_worker_loads_only_libraries_that_reading_needs(tmp_path: Path) -> None:
     async with ExtractionPool(1, python=str(interpreter(tmp_path))) as pool:
         loaded = await pool(page("import sys; found = sorted(sys.modules)"), Extractor.ACCURATE)
     assert "'lxml.etree'" in loaded.text
@@ -231,7 +231,7 @@ async def test_closing_ends_every_process() -> None:
         await job
 
 
-async def test_where_processes_cannot_start_a_thread_reads_and_says_so() -> None:
+async def test_thread_reads_where_processes_cannot_start_and_says_so() -> None:
     async with ExtractionPool(1, python="/nowhere/python") as pool:
         await pool.start()
         assert pool.fallback is not None
@@ -257,7 +257,7 @@ async def test_where_processes_can_start_again_they_read_again(tmp_path: Path) -
         assert len(pool.pids) == 1
 
 
-async def test_a_successor_that_does_not_start_costs_its_page_and_the_next_page_tries_again(
+async def test_worker_that_does_not_start_costs_only_one_page(
     tmp_path: Path,
 ) -> None:
     python = tmp_path / "python"
@@ -295,7 +295,7 @@ async def test_one_process_is_started_once_and_never_beside_others() -> None:
         assert len(pool.pids) == 1
 
 
-async def test_a_process_is_ready_for_a_run_that_has_none_and_one_that_ended_is_replaced() -> None:
+async def test_ready_process_is_kept_and_an_ended_one_replaced() -> None:
     bad, good = Requester(), Requester()
     async with ExtractionPool(1, html_cpu_seconds=0.6) as pool:
         await pool.start()
@@ -394,7 +394,7 @@ async def taken_over(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[
     ],
     ids=lambda part: f"{len(part)} bytes",
 )
-async def test_a_worker_that_was_taken_over_can_only_say_what_workers_say(
+async def test_compromised_worker_can_only_send_valid_replies(
     taken_over: tuple[ExtractionPool, Path], head: bytes, body: bytes
 ) -> None:
     pool, folder = taken_over
@@ -405,7 +405,7 @@ async def test_a_worker_that_was_taken_over_can_only_say_what_workers_say(
     assert not pool.pids
 
 
-async def test_the_page_after_that_of_a_worker_that_was_taken_over_is_read_by_another_process(
+async def test_compromised_worker_reads_no_second_page(
     taken_over: tuple[ExtractionPool, Path],
 ) -> None:
     pool, folder = taken_over
@@ -417,7 +417,7 @@ async def test_the_page_after_that_of_a_worker_that_was_taken_over_is_read_by_an
     assert pool.fallback is None
 
 
-async def test_the_longest_reply_holds_the_loop_up_for_a_moment_and_costs_a_small_multiple_of_its_length(
+async def test_longest_reply_holds_up_the_loop_only_briefly(
     tmp_path: Path,
 ) -> None:
     text = "🫖" * MAX_CHARACTERS
@@ -462,7 +462,7 @@ async def test_foreign_text_is_made_valid_where_it_enters() -> None:
     assert read_reply(*encode_reply(article)) == article
 
 
-async def test_a_page_of_a_pdf_is_drawn_and_a_missing_one_is_not(workers: ExtractionPool) -> None:
+async def test_existing_pdf_page_is_drawn_and_a_missing_one_not(workers: ExtractionPool) -> None:
     body = pdf(["First page."], ["Second page."])
     picture = Image.open(io.BytesIO(await workers.draw(body, 2, 500)))
     assert (picture.width, picture.height) == (500, 648)

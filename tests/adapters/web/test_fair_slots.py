@@ -36,7 +36,7 @@ async def begun(*tasks: asyncio.Task[None]) -> None:
         await asyncio.sleep(0)
 
 
-async def test_each_waiting_run_has_its_turn_and_its_own_pages_keep_their_order() -> None:
+async def test_waiting_runs_take_turns_and_keep_their_page_order() -> None:
     slots, log = FairSlots(1, "a slot"), Told()
     many, few, third = Requester(), Requester(), Requester()
     async with held(slots, Requester()):
@@ -51,7 +51,7 @@ async def test_each_waiting_run_has_its_turn_and_its_own_pages_keep_their_order(
     assert slots.idle
 
 
-async def test_a_run_that_holds_slots_waits_for_one_that_holds_none() -> None:
+async def test_run_with_slots_waits_for_one_without() -> None:
     slots, log = FairSlots(3, "a slot"), Told()
     greedy, other = Requester(), Requester()
     async with held(slots, greedy), held(slots, greedy):
@@ -64,7 +64,7 @@ async def test_a_run_that_holds_slots_waits_for_one_that_holds_none() -> None:
     await asyncio.gather(*tasks)
 
 
-async def test_second_tries_stand_at_the_end_and_leave_a_slot_to_others() -> None:
+async def test_retries_come_last_and_leave_a_slot_to_others() -> None:
     slots, log = FairSlots(2, "a slot"), Told()
     run = Requester()
     async with held(slots, Requester()):
@@ -80,7 +80,7 @@ async def test_second_tries_stand_at_the_end_and_leave_a_slot_to_others() -> Non
     assert log == ["first", "second"]
 
 
-async def test_a_slot_is_recalled_for_a_run_that_has_none_and_for_nobody_else() -> None:
+async def test_slot_is_recalled_only_for_a_run_without_one() -> None:
     slots = FairSlots(2, "a slot", slice_seconds=0.05)
     greedy, other = Requester(), Requester()
     async with held(slots, greedy) as first, held(slots, greedy) as later:
@@ -97,7 +97,7 @@ async def test_a_slot_is_recalled_for_a_run_that_has_none_and_for_nobody_else() 
     await waiting
 
 
-async def test_who_gives_up_waiting_knows_for_what_and_leaves_no_trace() -> None:
+async def test_abandoned_wait_says_for_what_and_leaves_no_trace() -> None:
     slots = FairSlots(1, "its turn at host.example")
     mine = Requester()
     requests: list[PageRequest] = []
@@ -122,7 +122,7 @@ async def test_who_gives_up_waiting_knows_for_what_and_leaves_no_trace() -> None
     assert slots.idle
 
 
-async def test_a_slot_that_is_handed_to_one_who_is_cancelled_at_that_moment_is_not_lost() -> None:
+async def test_slot_handed_to_a_cancelled_waiter_is_not_lost() -> None:
     slots, log = FairSlots(1, "a slot"), Told()
     slot = await slots.acquire()
     leaving = asyncio.create_task(wants(slots, Requester(), "leaving", log))

@@ -18,7 +18,7 @@ HURRIED = replace(KNOBS, page_timeout=1.0)
 """Where running out of time is an outcome. A busy machine may need more than a second for a page that is fine."""
 
 
-async def test_the_client_is_none_the_worse_for_any_of_them() -> None:
+async def test_client_survives_every_hostile_reply() -> None:
     routes = {f"/{number}": route for number, (route, _) in enumerate(REPLIES.values())}
     async with (
         LoopbackWeb(routes | {"/fine": html("<p>fine</p>")}) as web,

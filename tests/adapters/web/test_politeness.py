@@ -43,7 +43,7 @@ def refuse(limits: HostLimits, run: Requester, seconds: float = 3600, *, pages: 
 _numbers = count()
 
 
-def test_a_refused_run_waits_as_long_as_it_was_asked_and_others_for_a_moment() -> None:
+def test_refused_run_waits_as_asked_and_others_briefly() -> None:
     limits = HostLimits(64, 3)
     refused, other = Requester(), Requester()
     refuse(limits, refused)
@@ -51,7 +51,7 @@ def test_a_refused_run_waits_as_long_as_it_was_asked_and_others_for_a_moment() -
     assert closed_for(limits, other) == pytest.approx(10, abs=1)
 
 
-def test_a_host_that_refuses_run_after_run_is_left_alone_for_longer_until_it_answers() -> None:
+def test_host_that_keeps_refusing_is_left_alone_for_longer() -> None:
     limits = HostLimits(64, 3)
     waits = []
     for _ in range(5):
@@ -65,7 +65,7 @@ def test_a_host_that_refuses_run_after_run_is_left_alone_for_longer_until_it_ans
     assert closed_for(limits, Requester()) == pytest.approx(10, abs=1)
 
 
-def test_one_page_that_asks_to_wait_is_left_alone_and_closes_its_host_to_nobody() -> None:
+def test_one_page_that_asks_to_wait_closes_no_host() -> None:
     limits, run = HostLimits(64, 3), Requester()
     rude = "https://host.example/rude"
     with page_request(run):
@@ -75,7 +75,7 @@ def test_one_page_that_asks_to_wait_is_left_alone_and_closes_its_host_to_nobody(
     assert closed_for(limits, run) == 0
 
 
-def test_a_host_that_serves_a_page_again_is_closed_no_longer_but_its_refused_pages_are() -> None:
+def test_host_that_serves_again_is_open_except_for_refused_pages() -> None:
     limits, run = HostLimits(64, 3), Requester()
     refuse(limits, run)
     limits.answered(HOST)
@@ -92,7 +92,7 @@ def test_nobody_is_asked_to_wait_for_ever() -> None:
     assert closed_for(limits, run) == pytest.approx(3600, abs=2)
 
 
-async def test_a_page_that_asks_to_wait_costs_its_run_no_other_page_of_the_host() -> None:
+async def test_page_that_asks_to_wait_costs_no_other_page() -> None:
     async with (
         LoopbackWeb({"/rude": WAIT, "/page": PAGE}) as web,
         SafeWeb(allowlist=web.allowlist, tls=TLS) as safe,
@@ -106,7 +106,7 @@ async def test_a_page_that_asks_to_wait_costs_its_run_no_other_page_of_the_host(
         assert web.count("/rude") == 1
 
 
-async def test_a_run_has_its_turn_at_a_host_that_another_run_keeps_busy() -> None:
+async def test_run_gets_its_turn_at_a_busy_host() -> None:
     order: list[str] = []
 
     async def page(request: Request, writer: asyncio.StreamWriter) -> None:

@@ -276,7 +276,7 @@ class TestStatuses:
         assert "asked to wait" in third.detail
         assert loopback.count("/") == 0
 
-    async def test_a_busy_host_that_asks_for_nothing_may_be_asked_again(
+    async def test_busy_host_without_a_wait_may_be_asked_again(
         self, loopback: LoopbackWeb, safe: SafeWeb
     ) -> None:
         loopback.routes["/busy"] = Reply(status=429)
@@ -285,9 +285,7 @@ class TestStatuses:
 
 
 class TestManners:
-    async def test_at_most_three_pages_of_a_host_are_under_way(
-        self, loopback: LoopbackWeb, safe: SafeWeb
-    ) -> None:
+    async def test_at_most_three_pages_of_a_host_at_once(self, loopback: LoopbackWeb, safe: SafeWeb) -> None:
         everyone = asyncio.Event()
 
         async def together(request: Request, writer: asyncio.StreamWriter) -> None:

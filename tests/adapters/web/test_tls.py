@@ -53,7 +53,7 @@ def trusting(certificate: Path) -> ssl.SSLContext:
     return ssl.create_default_context(cafile=str(certificate))
 
 
-async def test_a_certificate_of_a_known_authority_for_the_right_name_is_accepted(
+async def test_certificate_of_a_known_authority_for_the_name_is_accepted(
     server_tls: ssl.SSLContext, trusting: ssl.SSLContext
 ) -> None:
     async with (
@@ -97,7 +97,7 @@ async def test_a_server_without_tls_is_no_secure_connection(trusting: ssl.SSLCon
     assert caught.value.reason in (SkipReason.NETWORK, SkipReason.TIMEOUT)
 
 
-async def test_a_secure_page_does_not_lead_to_an_open_one(
+async def test_secure_page_does_not_lead_to_an_insecure_one(
     server_tls: ssl.SSLContext, trusting: ssl.SSLContext
 ) -> None:
     async with LoopbackWeb({"/": html("open")}) as plain, LoopbackWeb({}, tls=server_tls) as secure:
@@ -188,7 +188,7 @@ async def test_pages_of_a_host_share_one_http2_connection(http2: Http2, trusting
     assert http2.connections == 1
 
 
-async def test_an_endless_stream_is_cut_off_and_its_neighbour_still_answered(
+async def test_endless_stream_is_cut_off_and_its_neighbour_answered(
     http2: Http2, trusting: ssl.SSLContext
 ) -> None:
     async with client(http2, trusting) as safe:

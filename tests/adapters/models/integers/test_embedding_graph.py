@@ -71,7 +71,7 @@ def test_only_the_inputs_of_products_are_rounded() -> None:
     assert np.corrcoef(out.ravel(), exact_out.ravel())[0, 1] > 0.999
 
 
-def test_no_product_by_an_int8_matrix_is_left_in_floats_and_an_input_is_rounded_once() -> None:
+def test_integer_products_leave_no_float_matrix_and_round_once() -> None:
     nodes = onnx.load_from_string(with_integer_products(weight_only_model())).graph.node
     kinds = [node.op_type for node in nodes]
     assert kinds.count("MatMulInteger") == 2
@@ -103,7 +103,7 @@ def test_int8_matrices_are_read_from_the_file_of_weights() -> None:
     assert onnxruntime.InferenceSession(GRAPH.read_bytes(), options).get_inputs()
 
 
-def test_a_matrix_that_the_file_does_not_have_is_an_error() -> None:
+def test_matrix_missing_in_the_file_is_an_error() -> None:
     with pytest.raises(ValueError, match="not found"):
         with_external_weights(weight_only_model(), b"other", "model.onnx")
 

@@ -31,7 +31,7 @@ def test_the_chosen_kernels_are_exact_on_this_cpu(rows: int) -> None:
     assert product(rows, *option) == {LARGEST}
 
 
-def test_the_slow_kernels_are_chosen_only_where_the_fast_ones_overflow() -> None:
+def test_slow_kernels_are_chosen_only_where_fast_ones_overflow() -> None:
     assert integer_products.overflow() is (product(1) != {LARGEST} or product(8) != {LARGEST})
 
 
