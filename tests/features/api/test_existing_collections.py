@@ -91,9 +91,7 @@ def library(
         yield stack.enter_context(serving(settings(folder, **more)))
 
 
-def test_qa_gives_each_point_with_qdrants_score_and_all_that_is_stored_with_it(
-    library: Api, embedded: Embedded
-) -> None:
+def test_qa_gives_each_point_with_qdrant_score_and_payload(library: Api, embedded: Embedded) -> None:
     answer = library.post("/qa", json={"question": QUESTION}).json()
     assert answer["backend"] == "library"
     assert answer["retrieved_chunks_count"] == len(answer["sources"]) == 5
@@ -121,7 +119,7 @@ def test_chunks_of_the_command_line_are_honoured_too(library: Api) -> None:
     assert len(json.loads(result.out)["sources"]) == 20
 
 
-def test_query_gives_the_points_ids_and_the_calibrated_score_beside_the_cosine(library: Api) -> None:
+def test_query_gives_point_ids_and_both_scores(library: Api) -> None:
     body = {"query": QUESTION, "max_results": 20, "similarity_threshold": 0.2}
     answer = library.post("/query", json=body).json()
     chunks = answer["retrieved_chunks"]
@@ -150,7 +148,7 @@ def test_sources_are_the_addresses_of_documents_each_once(library: Api) -> None:
     assert {chunk["metadata"]["title"] for chunk in answer["retrieved_chunks"]} == {"Letters"}
 
 
-def test_a_point_that_is_longer_than_the_model_reads_is_cut_and_keeps_its_id(library: Api) -> None:
+def test_point_longer_than_the_model_reads_keeps_its_id(library: Api) -> None:
     body = {"query": "Which wheels did the great flood take?", "max_results": 5, "similarity_threshold": 0}
     chunks = library.post("/query", json=body).json()["retrieved_chunks"]
     pieces = [chunk["content"] for chunk in chunks if chunk["id"] == LONG_ID]
@@ -158,7 +156,7 @@ def test_a_point_that_is_longer_than_the_model_reads_is_cut_and_keeps_its_id(lib
     assert all(len(piece) <= 500 and piece in LONG for piece in pieces)
 
 
-def test_a_request_may_look_elsewhere_and_a_configuration_that_says_nothing_does_not(library: Api) -> None:
+def test_request_may_look_elsewhere_and_empty_configuration_does_not(library: Api) -> None:
     body = {"question": QUESTION, "collections": ["nowhere"]}
     assert library.post("/qa", json=body).status_code >= 500
     config = library.put("/config", json={"value": {"rank.top_k": 3}}).json()["value"]

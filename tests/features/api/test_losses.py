@@ -95,7 +95,7 @@ def test_passages_without_a_vector_are_counted_in_a_warning(
     assert warned(reply.json()["notes"], "passages are not ranked, for lack of a vector", why)
 
 
-def test_a_web_search_that_fails_beside_a_collection_is_a_warning(serve: Serve) -> None:
+def test_failed_web_search_beside_a_collection_is_a_warning(serve: Serve) -> None:
     api = serve(searxng_url="http://127.0.0.1:9")
     header = api.connect()
     settled(api, header, "mills.md", b"Tide mills store the flood in a pond behind a gate and grind at ebb.")

@@ -89,9 +89,7 @@ def test_the_service_runs_alone(tmp_path: Path) -> None:
     ],
     ids=lambda command: str(command[1]),
 )
-def test_keys_of_the_server_are_unreadable_however_it_starts_and_health_says_so(
-    tmp_path: Path, command: Sequence[str | Path]
-) -> None:
+def test_server_keys_are_unreadable_and_health_says_so(tmp_path: Path, command: Sequence[str | Path]) -> None:
     port = own_port()
     url = f"http://127.0.0.1:{port}"
     env = {
@@ -125,7 +123,7 @@ def test_a_second_worker_ends_the_server_with_the_reason(tmp_path: Path, applica
 
 
 @pytest.mark.browser
-def test_the_service_runs_beside_the_pages_and_shares_their_runs(tmp_path: Path, demo_cache: Path) -> None:
+def test_service_runs_beside_the_pages_and_shares_runs(tmp_path: Path, demo_cache: Path) -> None:
     (tmp_path / "data").mkdir()
     shutil.copy(demo_cache, tmp_path / "data" / "cache.sqlite")
     with (

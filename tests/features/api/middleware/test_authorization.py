@@ -83,7 +83,7 @@ def test_without_tokens_no_proxy_is_served(api: Api, headers: dict[str, str]) ->
         (403, {"Origin": "null"}),
     ],
 )
-def test_pages_of_other_sites_are_not_served_whatever_they_name_and_whatever_token_they_have(
+def test_pages_of_other_sites_are_never_served(
     api: Api, token_api: Api, status: int, headers: dict[str, str]
 ) -> None:
     for service in (api, token_api):
@@ -94,7 +94,7 @@ def test_pages_of_other_sites_are_not_served_whatever_they_name_and_whatever_tok
             assert reply.json()["hint"]
 
 
-def test_other_machines_are_served_under_a_name_that_the_operator_gave_and_with_a_token(serve: Serve) -> None:
+def test_other_machines_need_an_operator_name_and_a_token(serve: Serve) -> None:
     headers = {"Host": "openquery.example:443", "Origin": "https://openquery.example"}
     token = {"Authorization": "Bearer first-token"}
     api = serve(api_tokens=SecretStr("first-token"), hosts="openquery.example")
@@ -131,13 +131,13 @@ def test_no_token_is_no_token(setting: str | None) -> None:
     assert tokens(SecretStr(setting) if setting is not None else None) == ()
 
 
-def test_a_token_that_is_no_ascii_is_compared_and_not_fatal() -> None:
+def test_token_outside_ascii_is_compared_without_an_error() -> None:
     refusal = authorization_refusal(scope("127.0.0.1", authorization="Bearer gr\xfcn"), ("one",))
     assert refusal is not None
     assert refusal.status == 401
 
 
-def test_settings_that_cannot_be_used_are_a_problem_and_not_a_way_in() -> None:
+def test_unusable_settings_are_a_problem_and_grant_nothing() -> None:
     from fastapi.testclient import TestClient
 
     from core.errors import BadInput
@@ -176,7 +176,7 @@ async def test_a_body_that_does_not_come_is_given_up() -> None:
 
 
 @pytest.mark.parametrize("framing", ["Content-Length: 20000000", "Transfer-Encoding: chunked"])
-def test_a_client_that_is_refused_while_it_sends_gets_the_refusal(serve: Serve, framing: str) -> None:
+def test_refused_client_gets_the_refusal_while_it_sends(serve: Serve, framing: str) -> None:
     """It reads once it has sent all, and wants the connection closed: each of ten did see a reset."""
     address = urlsplit(serve(file_megabytes=1).url)
     piece = bytes(65_536)

@@ -8,7 +8,7 @@ from starlette.types import Message, Receive, Scope, Send
 from core.features.api.middleware.head_requests import HeadRequests
 
 
-async def test_the_work_ends_when_its_caller_leaves_before_the_headers() -> None:
+async def test_work_ends_when_its_caller_leaves_before_headers() -> None:
     begun, ended = asyncio.Event(), asyncio.Event()
 
     async def slow(scope: Scope, receive: Receive, send: Send) -> None:

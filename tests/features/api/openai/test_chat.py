@@ -41,7 +41,7 @@ def complete_for_visitor(client: openai.OpenAI, visitor: Visitor) -> Complete:
     return partial(client.chat.completions.create, model="openquery", messages=ASKED, extra_headers=headers)
 
 
-def test_the_answer_cites_pages_by_the_places_of_its_marks(complete: Complete) -> None:
+def test_answer_cites_pages_by_the_places_of_marks(complete: Complete) -> None:
     reply = complete()
     (choice,) = reply.choices
     text, cited = choice.message.content, choice.message.annotations
@@ -85,7 +85,7 @@ def test_a_message_in_parts_is_their_text(api: Api, client: openai.OpenAI) -> No
     assert api.get(f"/runs/{reply.id.removeprefix('chatcmpl-')}").json()["question"] == "What is\nBM25?"
 
 
-def test_the_stream_joins_to_the_answer_and_ends_with_its_citations(
+def test_stream_joins_to_the_answer_and_ends_with_citations(
     visitor: Visitor, complete_for_visitor: Complete
 ) -> None:
     visitor.model.chats.append(streamed("Overlap keeps ", "facts whole [1]", ".", usage=(300, 7)))
@@ -150,7 +150,7 @@ def test_there_is_one_model_and_no_other(client: openai.OpenAI) -> None:
 
 
 @pytest.mark.parametrize("stream", [False, True])
-def test_limit_and_stop_sequences_are_honoured_whether_it_streams_or_not(
+def test_limit_and_stop_sequences_hold_with_and_without_streaming(
     stream: bool, visitor: Visitor, complete_for_visitor: Complete
 ) -> None:
     visitor.model.chats.append(streamed("Overlap keeps ", "facts whole [1].", " END of it.", usage=(300, 7)))
@@ -172,7 +172,7 @@ def test_limit_and_stop_sequences_are_honoured_whether_it_streams_or_not(
     assert requests[0]["stop"] == ["END", "###"]
 
 
-def test_a_limit_and_a_stop_sequence_hold_for_a_quoted_answer_too(complete: Complete) -> None:
+def test_limit_and_stop_sequence_hold_for_quoted_answers(complete: Complete) -> None:
     def said(**more: object) -> tuple[str, str]:
         reply = complete(**more)
         assert reply.usage.total_tokens == 0, "the models inside OpenQuery are nobody's"
@@ -290,9 +290,7 @@ def _said(role: str, content: object) -> dict[str, object]:
         (_asked(prediction={"type": "content", "content": "x"}), "prediction"),
     ],
 )
-def test_what_cannot_be_honoured_is_refused_by_the_name_of_its_field(
-    api: Api, body: dict[str, object], field: str
-) -> None:
+def test_unsupported_field_is_refused_by_name(api: Api, body: dict[str, object], field: str) -> None:
     for stream in (False, True):
         reply = api.post("/v1/chat/completions", json={**body, "stream": stream})
         assert (reply.status_code, reply.json()["status"]) == (400, 400)
@@ -303,7 +301,7 @@ def test_what_cannot_be_honoured_is_refused_by_the_name_of_its_field(
         assert field in error["message"]
 
 
-def test_what_cannot_be_honoured_is_a_bad_request_to_the_client(complete: Complete) -> None:
+def test_unsupported_field_is_a_bad_request_to_the_client(complete: Complete) -> None:
     tool = {"type": "function", "function": {"name": "f", "parameters": {}}}
     with pytest.raises(openai.BadRequestError, match="tools") as caught:
         complete(tools=[tool])

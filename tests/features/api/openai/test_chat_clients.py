@@ -242,7 +242,7 @@ def test_link_shows_nothing_of_what_the_client_sent(visitor: Visitor) -> None:
     assert "pirate" not in shown and "north quay" not in shown
 
 
-def test_task_that_may_quote_private_text_is_kept_from_a_hosted_model(
+def test_task_quoting_private_text_never_reaches_a_hosted_model(
     serve: Serve, fake_openai: FakeOpenAI
 ) -> None:
     api = serve(private_pages=True, own_hosts="")

@@ -45,7 +45,7 @@ class ChatClient:
         return {**run, "said": chunks[-1].model_extra}, answer
 
 
-def test_three_turns_of_which_the_second_costs_no_search_and_no_fetch(visitor: Visitor) -> None:
+def test_second_of_three_turns_needs_no_search_nor_fetch(visitor: Visitor) -> None:
     client = ChatClient(visitor)
     first, answer = client.ask(QUESTION, "Overlap keeps facts whole [1].")
     assert answer.startswith("Overlap keeps facts whole [[1]](https://")
@@ -70,7 +70,7 @@ def test_three_turns_of_which_the_second_costs_no_search_and_no_fetch(visitor: V
             )
 
 
-def test_a_history_of_other_answers_is_understood_and_searched_for(visitor: Visitor) -> None:
+def test_history_of_other_answers_is_understood_and_searched_for(visitor: Visitor) -> None:
     client = ChatClient(visitor)
     client.messages += [
         {"role": "assistant", "content": "Ask me."},
@@ -99,7 +99,7 @@ def test_history_that_the_client_trimmed_is_known_again(visitor: Visitor) -> Non
     assert run["turn"]["follows"] == first["id"]
 
 
-def test_five_hundred_turns_are_cut_to_the_latest_and_a_note_says_so(visitor: Visitor) -> None:
+def test_five_hundred_turns_are_cut_with_a_note(visitor: Visitor) -> None:
     client = ChatClient(visitor)
     for turn in range(500):
         client.messages += [
@@ -112,7 +112,7 @@ def test_five_hundred_turns_are_cut_to_the_latest_and_a_note_says_so(visitor: Vi
     assert "What is rule 499?" in prompt and "What is rule 7?" not in prompt
 
 
-def test_the_tools_of_the_caller_are_refused_in_a_conversation_too(visitor: Visitor) -> None:
+def test_caller_tools_are_refused_in_a_conversation_too(visitor: Visitor) -> None:
     body = {
         "model": "openquery",
         "messages": [

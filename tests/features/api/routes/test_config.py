@@ -13,7 +13,7 @@ from tests.services.openai_server import FakeOpenAI, streamed
 pytestmark = pytest.mark.slow
 
 
-def test_every_knob_is_published_and_has_a_value_that_its_rules_allow(api: Api) -> None:
+def test_every_knob_is_published_with_an_allowed_value(api: Api) -> None:
     payload = api.get("/config").json()
     assert set(payload) == {"value", "config_schema"}
     assert set(payload["value"]) == set(payload["config_schema"]) == {knob.path for knob in parameters()}
@@ -31,7 +31,7 @@ def test_the_configuration_that_was_read_can_be_sent_back(api: Api) -> None:
     assert api.put("/config", json=payload).json() == payload
 
 
-def test_what_is_set_applies_to_questions_and_the_rest_is_default_again(api: Api) -> None:
+def test_set_values_apply_and_the_rest_is_default_again(api: Api) -> None:
     api.put("/config", json={"value": {**DEMO, "rank.top_k": 2}}).raise_for_status()
     run = api.post("/research", json={"question": QUESTION}).json()
     assert len(run["sources"]) == 2
@@ -39,7 +39,7 @@ def test_what_is_set_applies_to_questions_and_the_rest_is_default_again(api: Api
     assert api.get("/config").json()["value"]["rank.top_k"] == 6
 
 
-def test_every_wrong_field_is_reported_at_once_and_nothing_is_set(api: Api) -> None:
+def test_all_wrong_fields_are_reported_and_nothing_is_set(api: Api) -> None:
     before = api.get("/config").json()
     value = {
         "rank.top_k": 99,
@@ -68,7 +68,7 @@ def test_every_wrong_field_is_reported_at_once_and_nothing_is_set(api: Api) -> N
         ("answer.messages", "answer.prompt_layout"),
     ],
 )
-def test_former_name_of_a_knob_is_422_with_the_current_one(api: Api, former: str, current: str) -> None:
+def test_former_knob_name_is_422_with_the_current_one(api: Api, former: str, current: str) -> None:
     group, name = former.split(".")
     value = "three" if group == "answer" else 1
     set_reply = api.put("/config", json={"value": {former: value}})
@@ -86,7 +86,7 @@ def test_a_session_has_a_configuration_of_its_own(api: Api, fake_openai: FakeOpe
     assert api.get("/config").json()["value"]["rank.top_k"] == 6
 
 
-def test_on_a_shared_server_nobody_sets_what_applies_to_others(serve: Serve) -> None:
+def test_shared_server_refuses_settings_that_apply_to_others(serve: Serve) -> None:
     api = serve(shared=True)
     assert api.put("/config", json={"value": DEMO}).status_code == 403
     header = api.connect()
@@ -109,9 +109,7 @@ def knobs_of_last_run(api: Api, header: dict[str, str] | None = None) -> dict[st
 
 
 @pytest.mark.parametrize("method", ["qa", "query"])
-def test_a_method_follows_its_configuration_in_every_field_and_a_request_wins(
-    visitor: Visitor, method: str
-) -> None:
+def test_method_follows_its_configuration_and_a_request_wins(visitor: Visitor, method: str) -> None:
     own = {**DEMO, "plan.queries": 2, "rank.top_k": 3, "rank.threshold": 0.1, "answer.length": "short"}
     visitor.put(f"/config?method={method}", json={"value": own}).raise_for_status()
     visitor.model.chats.extend(
@@ -128,7 +126,7 @@ def test_a_method_follows_its_configuration_in_every_field_and_a_request_wins(
     assert (used["plan"]["queries"], used["rank"]["top_k"], used["rank"]["threshold"]) == (2, 1, 0.1)
 
 
-def test_knobs_that_are_not_configured_are_as_each_method_s_contract_says(api: Api) -> None:
+def test_unconfigured_knobs_follow_each_methods_contract(api: Api) -> None:
     header = api.connect()
     api.put("/config", json={"value": {"search.backend": "demo"}}, headers=header).raise_for_status()
     payloads = {m: api.get(f"/config?method={m}", headers=header).json() for m in ("qa", "query", "research")}
@@ -149,7 +147,7 @@ def test_knobs_that_are_not_configured_are_as_each_method_s_contract_says(api: A
     assert (used["plan"]["queries"], used["rank"]["top_k"], used["rank"]["min_similarity"]) == (1, 5, 0.5)
 
 
-def test_what_is_set_for_all_is_set_for_each_and_its_defaults_leave_each_its_own(visitor: Visitor) -> None:
+def test_value_for_all_applies_to_each_beside_own_defaults(visitor: Visitor) -> None:
     everything = visitor.get("/config").json()
     everything["value"]["rank.min_similarity"] = 0.2
     visitor.put("/config", json=everything).raise_for_status()
@@ -224,7 +222,7 @@ def test_a_parameter_that_breaks_a_rule_is_refused(field: str, rules: dict[str, 
         parameter(rules)
 
 
-def test_an_array_item_is_a_type_and_where_that_is_an_array_has_items_itself() -> None:
+def test_array_item_is_a_type_with_nested_items() -> None:
     assert ConfigArrayItem(type="string").array_items is None
     nested = ConfigArrayItem(type="array", array_items=ConfigArrayItem(type="integer"))
     assert nested.allows([1, 2])
@@ -258,7 +256,7 @@ def test_a_payload_has_one_parameter_a_value() -> None:
         ({"rank.top_k": {"type": "float", "required": True, "default": 6}}, "rank.top_k.type"),
     ],
 )  # fmt: skip
-def test_a_payload_that_its_own_schema_contradicts_is_refused_and_sets_nothing(
+def test_payload_contradicting_its_schema_is_refused_and_sets_nothing(
     api: Api, schema: dict[str, Any], message: str
 ) -> None:
     before = api.get("/config").json()

@@ -19,7 +19,7 @@ def connected(api: Api, server: FakeOpenAI, **more: Any) -> Any:
     return api.post("/connect", json={"base_url": server.base_url, "api_key": KEY, "model": MODEL, **more})
 
 
-def test_a_session_lists_the_models_of_its_server_and_not_the_key(api: Api, fake_openai: FakeOpenAI) -> None:
+def test_session_lists_models_of_its_server_without_the_key(api: Api, fake_openai: FakeOpenAI) -> None:
     fake_openai.key = KEY
     reply = connected(api, fake_openai)
     assert reply.status_code == 201
@@ -30,7 +30,7 @@ def test_a_session_lists_the_models_of_its_server_and_not_the_key(api: Api, fake
     assert fake_openai.base_url not in reply.text
 
 
-def test_the_first_model_that_is_offered_writes_when_none_is_named(api: Api, fake_openai: FakeOpenAI) -> None:
+def test_first_offered_model_writes_when_none_is_named(api: Api, fake_openai: FakeOpenAI) -> None:
     assert connected(api, fake_openai, model="").json()["model"] == MODEL
 
 
@@ -58,7 +58,7 @@ def test_what_does_not_work_is_reported_at_once(
         ("password", "x"),
     ],
 )
-def test_a_wrong_field_is_named_without_what_was_in_it(
+def test_wrong_field_is_named_without_its_value(
     api: Api, fake_openai: FakeOpenAI, field: str, value: Any
 ) -> None:
     reply = connected(api, fake_openai, **{field: value})
@@ -86,7 +86,7 @@ def test_the_key_is_in_nothing_that_can_be_read(api: Api, fake_openai: FakeOpenA
     assert KEY.encode() not in api.runs.store.path.read_bytes()
 
 
-def test_a_session_that_was_ended_or_never_was_is_refused(api: Api, fake_openai: FakeOpenAI) -> None:
+def test_ended_or_unknown_session_is_refused(api: Api, fake_openai: FakeOpenAI) -> None:
     header = api.session(fake_openai)
     assert api.delete("/connect", headers=header).status_code == 204
     for ended_header in (header, {"X-OpenQuery-Session": "never"}):

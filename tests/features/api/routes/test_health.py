@@ -29,7 +29,7 @@ from tests.services.qdrant import FakeQdrant
 pytestmark = pytest.mark.slow
 
 
-def test_a_machine_with_nothing_connected_is_healthy_and_says_what_is_off(api: Api) -> None:
+def test_unconnected_machine_is_healthy_and_says_what_is_off(api: Api) -> None:
     reply = health(api)
     told = reply.json()
     assert (reply.status_code, told["status"]) == (200, "healthy")
@@ -50,7 +50,7 @@ def test_a_machine_with_nothing_connected_is_healthy_and_says_what_is_off(api: A
     assert datetime.fromisoformat(told["timestamp"]).tzinfo
 
 
-def test_a_model_that_is_set_up_and_refuses_makes_it_unhealthy(serve: Serve, fake_openai: FakeOpenAI) -> None:
+def test_refusing_configured_model_makes_it_unhealthy(serve: Serve, fake_openai: FakeOpenAI) -> None:
     fake_openai.key = "sk-right"
     api = serve(base_url=fake_openai.base_url, openai_api_key=SecretStr("sk-wrong-key"), chat_model=MODEL)
     reply = health(api)
@@ -77,7 +77,7 @@ def test_damaged_history_that_was_set_aside_is_told(warm_folder: Path) -> None:
     assert "It was set aside as" in told["details"]["history"]
 
 
-def test_a_default_collection_that_does_not_exist_is_no_answer(serve: Serve) -> None:
+def test_missing_default_collection_is_no_answer(serve: Serve) -> None:
     api = serve(origin=Origin.LIBRARY, collections="nowhere")
     api.runs.call(api.runs.engine.part(LibraryConnections).database.create("reports", 384))
     reply = health(api)
@@ -91,7 +91,7 @@ def test_a_default_collection_that_does_not_exist_is_no_answer(serve: Serve) -> 
     assert "There is no collection nowhere. The library has: reports." in details["collections"]
 
 
-def test_one_of_two_collections_that_is_missing_makes_it_degraded(serve: Serve) -> None:
+def test_one_missing_collection_of_two_is_degraded(serve: Serve) -> None:
     api = serve(origin=Origin.LIBRARY, collections="reports,nowhere")
     api.runs.call(api.runs.engine.part(LibraryConnections).database.create("reports", 384))
     told = health(api).json()

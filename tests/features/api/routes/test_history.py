@@ -73,7 +73,7 @@ def test_a_run_is_sent_once_and_compressed(api: Api, form: str) -> None:
     assert (again.status_code, again.content) == (304, b"")
 
 
-def test_deletion_that_the_store_refuses_is_503_and_the_run_stays(api: Api) -> None:
+def test_deletion_refused_by_the_store_is_503_and_keeps_the_run(api: Api) -> None:
     run_id = asked(api)
     api.runs.store.flush()
     with closing(sqlite3.connect(api.runs.store.path)) as db, db:
@@ -116,7 +116,7 @@ def test_the_full_form_is_the_whole_run(api: Api) -> None:
     assert run["timeline"]["phases"]["embed"]["end"]
 
 
-def test_a_run_is_exported_by_the_ending_of_a_file(api: Api) -> None:
+def test_run_is_exported_by_its_file_ending(api: Api) -> None:
     run_id = asked(api)
     bundle = api.get(f"/runs/{run_id}/export")
     assert bundle.headers["content-disposition"].endswith("how-does-chunk-overlap-affect-retrieval.zip")
@@ -127,7 +127,7 @@ def test_a_run_is_exported_by_the_ending_of_a_file(api: Api) -> None:
     assert api.get("/runs/nobody/export").status_code == 404
 
 
-def test_the_agent_form_has_a_message_for_every_step_of_a_model(visitor: Visitor) -> None:
+def test_agent_form_has_a_message_for_every_model_step(visitor: Visitor) -> None:
     visitor.model.chats.append(streamed("chunk overlap recall\noverlap of passages\n"))
     visitor.model.chats.append(streamed("Overlap keeps facts whole [1].", usage=(300, 7)))
     run_id = asked(visitor, plan={"queries": 2})
@@ -146,7 +146,7 @@ def test_the_agent_form_has_a_message_for_every_step_of_a_model(visitor: Visitor
     assert (response["iterations"], response["error"]) == (1, "")
 
 
-def test_without_a_model_there_is_no_agent_and_still_an_answer(api: Api) -> None:
+def test_without_a_model_there_is_an_answer_without_agents(api: Api) -> None:
     response = api.get(f"/runs/{asked(api)}", params={"form": "agent"}).json()
     assert response["agent_messages"] == []
     assert response["content"]

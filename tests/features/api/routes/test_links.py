@@ -41,7 +41,7 @@ def _refused(act: Callable[[], object]) -> None:
 
 
 @pytest.mark.slow
-def test_a_link_shows_one_run_to_be_tuned_and_nothing_else_until_it_is_taken_back(serve: Serve) -> None:
+def test_link_shows_one_tunable_run_until_revoked(serve: Serve) -> None:
     api = serve(shared=True, api_tokens=SecretStr("of-anna,of-berta"))
     runs: RunRegistry = api.runs
     first, second = _conversation(api)

@@ -11,7 +11,7 @@ pytestmark = pytest.mark.slow
 KEY = "sk-for-this-question-alone"
 
 
-def test_a_method_answers_as_configured_and_with_the_key_of_the_question_alone(visitor: Visitor) -> None:
+def test_method_answers_as_configured_with_the_key_of_its_question(visitor: Visitor) -> None:
     own = {"search.backend": "demo", "plan.queries": 1, "rank.top_k": 2}
     visitor.put("/config?method=qa", json={"value": own}).raise_for_status()
     visitor.model.chats.extend([streamed("Overlap keeps facts whole [1]."), streamed("It does [1].")])
@@ -33,7 +33,7 @@ def test_a_method_answers_as_configured_and_with_the_key_of_the_question_alone(v
     assert KEY not in reply.text + session.text + run.text
 
 
-def test_every_field_of_a_method_s_configuration_is_what_its_runs_use(api: Api) -> None:
+def test_runs_use_every_field_of_a_method_configuration(api: Api) -> None:
     header = api.connect()
     for number, method in enumerate(Endpoint, 1):
         own = {
@@ -54,7 +54,7 @@ def test_every_field_of_a_method_s_configuration_is_what_its_runs_use(api: Api) 
     assert [config["rank"]["top_k"] for config in session["config"].values()] == [1, 2, 3, 4]
 
 
-def test_a_run_that_fails_is_a_reply_whose_error_says_why(visitor: Visitor) -> None:
+def test_failed_run_is_a_reply_whose_error_says_why(visitor: Visitor) -> None:
     visitor.model.chats.append(failure(400, "No."))
     reply = visitor.post("/research/query", json={"user_query": QUESTION})
     assert reply.status_code == 200
@@ -81,7 +81,7 @@ def test_what_is_wrong_with_a_question_is_named(
     assert [fault["field"].rpartition(".")[2] for fault in reply.json()["errors"]] == [field]
 
 
-def test_an_agent_has_a_message_for_each_of_its_steps(visitor: Visitor) -> None:
+def test_agent_has_a_message_for_each_step(visitor: Visitor) -> None:
     visitor.model.chats.extend(
         [
             called(("search", {"query": "chunk overlap"}), text="I look for pages.", usage=(90, 10)),

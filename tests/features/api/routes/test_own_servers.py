@@ -65,7 +65,7 @@ def test_servers_of_a_session_work_and_are_never_repeated(
             assert secret not in text
 
 
-def test_a_session_s_questions_go_to_its_own_servers_and_others_do_not(
+def test_session_questions_go_to_its_own_servers_only(
     api: Api, searxng: Loopback, qdrant: FakeQdrant
 ) -> None:
     header = api.connect(**given(searxng, qdrant))
@@ -116,7 +116,7 @@ def test_a_secret_without_its_server_is_refused(api: Api, alone: dict[str, str])
 # --- url, user and pwd --------------------------------------------------------------------------------------
 
 
-def test_a_url_is_used_as_the_kind_of_server_it_is_and_its_password_is_never_repeated(
+def test_url_tells_its_kind_and_never_repeats_its_password(
     api: Api, searxng: Loopback, qdrant: FakeQdrant, fake_openai: FakeOpenAI, caplog: pytest.LogCaptureFixture
 ) -> None:
     fake_openai.key = KEY
@@ -138,7 +138,7 @@ def test_a_url_is_used_as_the_kind_of_server_it_is_and_its_password_is_never_rep
     assert not any(secret.encode() in file.read_bytes() for file in files for secret in (PASSWORD, KEY))
 
 
-def test_questions_of_a_session_go_to_its_url_with_user_and_password(api: Api, searxng: Loopback) -> None:
+def test_session_questions_go_to_its_url_with_user_and_password(api: Api, searxng: Loopback) -> None:
     body = {"url": searxng.url, "user": "anna", "pwd": PASSWORD}
     header = api.connect(**body)
     api.put("/config", json={"value": {"plan.queries": 1}}, headers=header).raise_for_status()
@@ -147,7 +147,7 @@ def test_questions_of_a_session_go_to_its_url_with_user_and_password(api: Api, s
     assert search_request.headers["authorization"] == BASIC
 
 
-def test_a_url_stands_beside_servers_with_fields_of_their_own(
+def test_url_stands_beside_servers_with_separate_fields(
     api: Api, searxng: Loopback, qdrant: FakeQdrant
 ) -> None:
     body = {"url": qdrant.url, "pwd": KEY, "searxng_url": searxng.url, "searxng_username": "anna"}
@@ -168,7 +168,7 @@ def test_a_url_stands_beside_servers_with_fields_of_their_own(
         ({"user": 7}, ["user"]),
     ],
 )
-def test_a_url_that_cannot_be_used_says_why_and_opens_no_session(
+def test_unusable_url_says_why_and_opens_no_session(
     api: Api, searxng: Loopback, wrong: dict[str, Any], fields: list[str]
 ) -> None:
     body = {"url": searxng.url, "user": "anna", "pwd": PASSWORD, **wrong}
@@ -189,7 +189,7 @@ def test_on_a_shared_server_strange_addresses_are_not_called(
     assert (searxng.requests, qdrant.requests) == ([], [])
 
 
-def test_the_operator_s_password_does_not_go_to_a_visitor_s_server(
+def test_operator_password_does_not_go_to_a_visitor_server(
     serve: Serve, searxng: Loopback, qdrant: FakeQdrant
 ) -> None:
     api = serve(searxng_url="http://127.0.0.1:9", searxng_username="root", searxng_password="operators-own")
@@ -200,7 +200,7 @@ def test_the_operator_s_password_does_not_go_to_a_visitor_s_server(
     assert not any("authorization" in headers or "api-key" in headers for headers in request_headers)
 
 
-def test_a_library_that_does_not_answer_is_a_failure_of_its_server(serve: Serve) -> None:
+def test_silent_library_is_a_failure_of_its_server(serve: Serve) -> None:
     api = serve(qdrant_url="http://127.0.0.1:9")
     reply = api.post("/qa", json={"question": "What is in the notes?", "origin": "library"})
     assert reply.status_code == 503, "there is no chat model either"

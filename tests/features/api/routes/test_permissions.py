@@ -93,7 +93,7 @@ def test_what_every_token_may_is_not_refused(shared: Api, action: Action, endpoi
     )
 
 
-def test_no_token_sets_what_applies_to_others_or_names_servers(shared: Api) -> None:
+def test_no_token_sets_shared_values_or_names_servers(shared: Api) -> None:
     for action in (Action.SET_DEFAULTS, Action.NAME_SERVERS):
         assert right(Role.TOKEN, action) is Right.NONE
     reply = shared.put("/config", json={"value": DEMO}, headers=ANNA)
@@ -128,7 +128,7 @@ def test_sessions_and_their_files_are_whose_that_opened_them(shared: Api) -> Non
     ],
     ids=str,
 )  # fmt: skip
-def test_a_token_reads_the_library_and_does_not_change_it(shared: Api, action: Action, endpoint: str) -> None:
+def test_token_reads_the_library_without_changing_it(shared: Api, action: Action, endpoint: str) -> None:
     method, _, path = endpoint.partition(" ")
     names = {"name": "mills", "document": "pond", "digest": 64 * "0", "file": "pond.md", "id": "absent"}
     body = {"query": "pond", "input": "pond"} if method == "POST" and action is Action.READ_LIBRARY else None
@@ -160,7 +160,7 @@ def test_every_endpoint_is_tried_here() -> None:
     assert set(ENDPOINTS) == tried | {Action.SET_DEFAULTS, Action.USE_SESSION}
 
 
-def test_where_a_server_is_not_shared_every_token_is_its_operator(serve: Serve) -> None:
+def test_every_token_is_operator_of_an_unshared_server(serve: Serve) -> None:
     api = serve(api_tokens=SecretStr("of-anna,of-berta"))
     run_id = api.post("/research", json=ASKED, headers=ANNA).json()["id"]
     assert run_id in listed(api, BERTA)

@@ -27,7 +27,7 @@ def test_a_plan_is_returned_approved_once_and_researched(visitor: Visitor) -> No
 
 
 @pytest.mark.parametrize("method", ["agent", "deep"])
-def test_a_method_that_needs_a_chat_model_conflicts_with_a_server_without_one(method: str, api: Api) -> None:
+def test_method_needing_a_chat_model_conflicts_without_one(method: str, api: Api) -> None:
     reply = api.post("/research", json={"question": QUESTION, "method": method})
     assert reply.status_code == 409
     assert reply.json()["detail"] == f"The method {method} needs a chat model, and none is connected."

@@ -22,7 +22,7 @@ def sent(model: FakeOpenAI) -> dict[str, Any]:
     return request
 
 
-def test_the_model_gets_rules_then_the_context_then_the_question(visitor: Visitor) -> None:
+def test_model_gets_rules_context_and_question_in_order(visitor: Visitor) -> None:
     answer = visitor.post("/qa", json=ASKED).raise_for_status().json()
     rules, context, question = sent(visitor.model)["messages"]
     assert (rules["role"], context["role"], question["role"]) == ("system", "system", "user")
@@ -38,7 +38,7 @@ def test_the_model_gets_rules_then_the_context_then_the_question(visitor: Visito
     assert sent(visitor.model)["max_tokens"] == 1000
 
 
-def test_a_configuration_of_the_method_decides_on_messages_and_tokens(visitor: Visitor) -> None:
+def test_method_configuration_decides_on_messages_and_tokens(visitor: Visitor) -> None:
     value = {**DEMO, "answer.prompt_layout": "two", "answer.max_tokens": 300}
     visitor.put("/config?method=qa", json={"value": value}).raise_for_status()
     visitor.post("/qa", json=ASKED).raise_for_status()
@@ -49,7 +49,7 @@ def test_a_configuration_of_the_method_decides_on_messages_and_tokens(visitor: V
 # --- failures ---------------------------------------------------------------------------------------------
 
 
-def test_a_model_that_fails_is_an_error_beside_what_was_retrieved(visitor: Visitor) -> None:
+def test_failing_model_is_an_error_beside_the_retrieved_text(visitor: Visitor) -> None:
     visitor.model.chats.append(failure(401, "Wrong key: sk-of-a-visitor"))
     reply = visitor.post("/qa", json=ASKED)
     answer = reply.json()
@@ -60,7 +60,7 @@ def test_a_model_that_fails_is_an_error_beside_what_was_retrieved(visitor: Visit
     assert visitor.get(f"/runs/{answer['run']}").json()["status"] == "failed"
 
 
-def test_sources_that_hold_no_answer_are_named_with_an_answer_that_says_so(visitor: Visitor) -> None:
+def test_sources_without_an_answer_are_named_in_one(visitor: Visitor) -> None:
     visitor.model.chats.append(streamed("Not found in the sources."))
     answer = visitor.post("/qa", json=ASKED).json()
     assert (answer["answer"], answer["error"]) == ("Not found in context", None)
@@ -71,9 +71,7 @@ def of_operator(serve: Serve, model: FakeOpenAI, **more: Any) -> Api:
     return serve(base_url=model.base_url, openai_api_key=SecretStr("sk-operator"), chat_model=MODEL, **more)
 
 
-def test_a_search_that_fails_is_an_error_with_other_backends_while_the_model_works(
-    serve: Serve, fake_openai: FakeOpenAI
-) -> None:
+def test_failed_search_is_an_error_beside_other_backends(serve: Serve, fake_openai: FakeOpenAI) -> None:
     api = of_operator(serve, fake_openai, searxng_url=f"http://127.0.0.1:{closed_port()}")
     reply = api.post("/qa", json=ASKED)
     answer = reply.json()
@@ -101,7 +99,7 @@ def test_a_quota_that_is_used_up_is_a_problem(serve: Serve) -> None:
 # --- answers that are given again -------------------------------------------------------------------------
 
 
-def test_the_same_question_over_the_same_sources_is_answered_without_the_model(visitor: Visitor) -> None:
+def test_same_question_over_same_sources_asks_no_model_again(visitor: Visitor) -> None:
     visitor.model.chats.extend([streamed(text) for text in ("First [1].", "Fresh [1].", "Of one [1].")])
 
     def asked(**more: Any) -> tuple[str, bool]:
@@ -126,7 +124,7 @@ def test_other_settings_and_other_sessions_ask_their_model(api: Api, fake_openai
     assert len(fake_openai.chat_requests) == 3
 
 
-def test_a_changed_document_is_not_answered_from_what_it_was(visitor: Visitor) -> None:
+def test_changed_document_is_not_answered_from_its_former_text(visitor: Visitor) -> None:
     body = {"question": "What does a windmill need?", **HERE}
     for text in (b"A windmill needs a miller.", b"A windmill needs a strong wind."):
         settled(visitor, {}, "notes.md", text)
@@ -135,7 +133,7 @@ def test_a_changed_document_is_not_answered_from_what_it_was(visitor: Visitor) -
     assert visitor.post("/qa", json=body).json()["cached"]
 
 
-def test_neither_half_an_answer_nor_a_failure_is_given_again(visitor: Visitor) -> None:
+def test_partial_answers_and_failures_are_not_reused(visitor: Visitor) -> None:
     visitor.model.chats.extend(
         [streamed("Half of it [1]. ", finish=None, done=False), failure(400), streamed("All of it [1].")]
     )
@@ -144,9 +142,7 @@ def test_neither_half_an_answer_nor_a_failure_is_given_again(visitor: Visitor) -
     assert not any(answer["cached"] for answer in answers)
 
 
-def test_answers_are_not_given_again_where_the_operator_says_so(
-    serve: Serve, fake_openai: FakeOpenAI
-) -> None:
+def test_answers_are_not_reused_where_the_operator_forbids_it(serve: Serve, fake_openai: FakeOpenAI) -> None:
     api = of_operator(serve, fake_openai, answer_cache_seconds=0)
     api.put("/config", json={"value": DEMO}).raise_for_status()
     assert not any(api.post("/qa", json=ASKED).json()["cached"] for _ in range(2))

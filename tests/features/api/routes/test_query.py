@@ -47,7 +47,7 @@ def test_the_time_of_the_reply_is_in_iso_8601(api: Api) -> None:
 # --- time -------------------------------------------------------------------------------------------------
 
 
-def test_a_model_that_refuses_is_a_problem_that_names_the_run(visitor: Visitor) -> None:
+def test_refusing_model_is_a_problem_that_names_the_run(visitor: Visitor) -> None:
     visitor.model.chats.append(failure(401, "Wrong key: sk-of-a-visitor"))
     reply = visitor.post("/query", json={"query": QUESTION})
     problem = reply.json()
@@ -57,7 +57,7 @@ def test_a_model_that_refuses_is_a_problem_that_names_the_run(visitor: Visitor) 
     assert visitor.get(f"/runs/{problem['run']}").json()["sources"]
 
 
-def test_it_takes_five_seconds_at_most_unless_the_operator_says_otherwise() -> None:
+def test_query_takes_five_seconds_at_most_unless_configured() -> None:
     assert Settings.model_fields["query_seconds"].default == 5
 
 
@@ -101,14 +101,14 @@ def hurried(tmp_path_factory: pytest.TempPathFactory, slow_web: SlowWeb) -> Iter
         yield api
 
 
-def test_when_time_is_over_the_pages_that_came_are_ranked(hurried: Api, slow_web: SlowWeb) -> None:
+def test_pages_that_came_in_time_are_ranked(hurried: Api, slow_web: SlowWeb) -> None:
     answer = hurried.post("/query", json={"query": QUESTION}).raise_for_status().json()
     assert answer["sources"] == [f"{slow_web.url}/quick"]
     assert "Chunk overlap" in answer["answer"]
     assert any(f"within {SECONDS} s" in note for note in answer["notes"])
 
 
-def test_when_time_is_over_what_was_written_is_the_answer(hurried: Api, fake_openai: FakeOpenAI) -> None:
+def test_text_written_in_time_is_the_answer(hurried: Api, fake_openai: FakeOpenAI) -> None:
     fake_openai.chats.append(streamed("Half of it [1]. ", Gate(), "The rest."))
     header = hurried.session(fake_openai)
     answer = hurried.post("/query", json={"query": QUESTION}, headers=header).raise_for_status().json()
@@ -117,7 +117,7 @@ def test_when_time_is_over_what_was_written_is_the_answer(hurried: Api, fake_ope
     assert any("cut off" in note for note in answer["notes"])
 
 
-def test_a_search_that_does_not_answer_in_time_is_a_problem(hurried: Api) -> None:
+def test_search_without_a_reply_in_time_is_a_problem(hurried: Api) -> None:
     reply = hurried.post("/query", json={"query": "a slow one"})
     assert reply.status_code == 502
     assert f"within {SECONDS} s" in reply.json()["detail"]

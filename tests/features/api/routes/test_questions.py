@@ -48,9 +48,7 @@ def test_qa_answers_from_the_best_passages(api: Api) -> None:
 @pytest.mark.parametrize(
     ("path", "field"), [("/qa", "question"), ("/query", "query"), ("/research", "question")]
 )
-def test_queries_of_the_caller_are_searched_in_place_of_others(
-    visitor: Visitor, path: str, field: str
-) -> None:
+def test_queries_of_the_caller_replace_others(visitor: Visitor, path: str, field: str) -> None:
     visitor.model.chats.append(streamed("Overlap repeats text [1]."))
     body = {field: QUESTION, "queries": ["passage boundaries", "chunk size"]}
     reply = visitor.post(path, json=body)
@@ -111,7 +109,7 @@ def test_sites_narrow_the_search_of_one_question(serve: Serve, path: str, body: 
     assert "No search results found on a.example; 1 result on other sites was left out." in reply.text
 
 
-def test_query_gives_the_passages_above_the_threshold_with_their_pages(api: Api) -> None:
+def test_query_gives_passages_above_the_threshold_with_pages(api: Api) -> None:
     body = {"query": QUESTION, "max_results": 20, "similarity_threshold": 0.6}
     answer = api.post("/query", json=body).json()
     scores = [chunk["similarity_score"] for chunk in answer["retrieved_chunks"]]
@@ -133,7 +131,7 @@ def test_a_threshold_of_zero_lets_in_everything(api: Api) -> None:
     assert all(0 <= chunk["similarity_score"] <= 1 for chunk in chunks)
 
 
-def test_nothing_above_the_threshold_is_an_answer_that_no_model_was_asked_for(visitor: Visitor) -> None:
+def test_nothing_above_the_threshold_is_answered_without_a_model(visitor: Visitor) -> None:
     body = {"query": "Who won the cup in 1966?", "similarity_threshold": 0.95}
     reply = visitor.post("/query", json=body)
     assert reply.status_code == 200
@@ -183,7 +181,7 @@ def test_every_wrong_field_is_named_and_nothing_is_started(
     assert len(api.runs.history()) == before
 
 
-def test_a_body_that_is_not_called_json_is_refused_with_what_to_do(api: Api) -> None:
+def test_body_that_is_not_declared_json_is_refused_with_advice(api: Api) -> None:
     reply = api.post("/qa", content=b'{"question": "a"}', headers={"Content-Type": "text/plain"})
     assert reply.status_code == 422
     assert "application/json" in reply.json()["hint"]
@@ -197,7 +195,7 @@ def test_a_body_beyond_the_limit_is_refused(api: Api, sized: bool) -> None:
     assert (reply.status_code, reply.json()["status"]) == (413, 413)
 
 
-def test_knobs_are_turned_for_one_question_and_the_others_stay_as_configured(api: Api) -> None:
+def test_knobs_change_for_one_question_only(api: Api) -> None:
     run = api.post("/research", json={"question": QUESTION, "knobs": {"rank": {"top_k": 1}}}).json()
     assert run["status"] == "done"
     assert len(run["sources"]) == 1
@@ -206,7 +204,7 @@ def test_knobs_are_turned_for_one_question_and_the_others_stay_as_configured(api
     assert api.get("/config").json()["value"]["rank.top_k"] == 6
 
 
-def test_the_event_stream_folds_to_the_run_that_it_ends_with(api: Api) -> None:
+def test_event_stream_folds_to_the_run_it_ends_with(api: Api) -> None:
     body = {"question": QUESTION, "knobs": {"rank": {"top_k": 2}}}
     headers = {"Accept": "text/event-stream"}
     with api.client.stream("POST", "/research", json=body, headers=headers) as reply:
@@ -236,7 +234,7 @@ def test_closing_the_event_stream_stops_the_run(visitor: Visitor) -> None:
     assert visitor.model.chat_requests[0].abandoned.wait(PATIENCE)
 
 
-async def test_hanging_up_on_a_plain_request_stops_the_run_too(api: Api, fake_openai: FakeOpenAI) -> None:
+async def test_hanging_up_on_a_plain_request_stops_the_run(api: Api, fake_openai: FakeOpenAI) -> None:
     gate = Gate()
     fake_openai.chats.append(streamed("Half of it. ", gate))
     headers = api.session(fake_openai)
@@ -256,7 +254,7 @@ def test_half_an_answer_comes_with_its_error(visitor: Visitor) -> None:
     assert answer["sources"]
 
 
-def test_a_backend_that_is_not_connected_is_a_problem_with_what_to_do(api: Api) -> None:
+def test_unconnected_backend_is_a_problem_with_advice(api: Api) -> None:
     body = {"question": QUESTION, "knobs": {"search": {"backend": "searxng"}}}
     reply = api.post("/research", json=body)
     assert reply.status_code == 502
@@ -300,7 +298,7 @@ def test_a_failing_search_offers_other_backends_and_uses_none(serve: Serve) -> N
 
 
 @pytest.mark.parametrize("path", ["/qa", "/query"])
-def test_passages_are_ranked_by_cosine_unless_a_person_sets_another_ranking(api: Api, path: str) -> None:
+def test_passages_rank_by_cosine_unless_set_otherwise(api: Api, path: str) -> None:
     method = path[1:]
     assert METHOD_DEFAULTS[Endpoint(method)]["rank"]["strategy"] == "cosine", "whatever the page's default is"
     body = {"question" if path == "/qa" else "query": QUESTION}
@@ -315,7 +313,7 @@ def test_passages_are_ranked_by_cosine_unless_a_person_sets_another_ranking(api:
         assert strategy() == ranking
 
 
-def test_a_method_s_configuration_gives_what_a_request_leaves_out(api: Api) -> None:
+def test_method_configuration_fills_what_a_request_leaves_out(api: Api) -> None:
     for method, field, count in (("qa", "question", "top_k"), ("query", "query", "max_results")):
         body: dict[str, Any] = {field: QUESTION}
         value = {**DEMO, "rank.top_k": 2, "rank.threshold": 0.1}

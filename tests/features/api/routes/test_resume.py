@@ -26,7 +26,7 @@ def approve(visitor: Visitor, run_id: str) -> None:
     visitor.post(path, json={"sub_questions": [QUESTION, OTHER]}).raise_for_status()
 
 
-def test_stopped_run_is_kept_and_goes_on_at_its_section(visitor: Visitor) -> None:
+def test_stopped_run_is_kept_and_resumes_at_its_section(visitor: Visitor) -> None:
     run_id, gate = planned(visitor), Gate()
     visitor.model.chats.extend([streamed("Overlap repeats text [1]."), streamed("Rare ", gate)])
     approve(visitor, run_id)

@@ -40,7 +40,7 @@ def test_a_request_that_names_no_session_is_refused(api: Api) -> None:
         assert "/connect" in reply.json()["hint"]
 
 
-def test_each_way_to_ask_may_have_a_configuration_of_its_own(visitor: Visitor) -> None:
+def test_each_way_to_ask_may_have_its_own_configuration(visitor: Visitor) -> None:
     mine = {**DEMO, "search.results": 2, "rank.strategy": "bm25"}
     visitor.put("/config?method=qa", json={"value": mine}).raise_for_status()
     config = visitor.get("/session").json()["config"]

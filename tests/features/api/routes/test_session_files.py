@@ -52,7 +52,7 @@ def settled(api: Api, header: dict[str, str], name: str, body: bytes) -> dict[st
     pytest.fail("the file was never read")
 
 
-def test_a_question_finds_the_page_of_a_file_of_its_session(api: Api, header: dict[str, str]) -> None:
+def test_question_finds_the_page_of_a_session_file(api: Api, header: dict[str, str]) -> None:
     state = settled(api, header, "mills.pdf", MILLS)
     assert (state["state"], state["pages"], state["passages"], state["reason"]) == ("done", 3, 3, "")
     reply = api.post("/qa", json={"question": "Who turns the cap of a windmill?", **HERE}, headers=header)
@@ -74,9 +74,7 @@ def test_no_other_session_finds_a_file(api: Api, header: dict[str, str]) -> None
     assert "session" not in str(api.runs.call(api.runs.engine.part(LibraryConnections).database.names()))
 
 
-def test_a_file_of_the_same_name_is_replaced_and_a_deleted_one_is_gone(
-    api: Api, header: dict[str, str]
-) -> None:
+def test_file_of_equal_name_is_replaced_and_a_deleted_one_gone(api: Api, header: dict[str, str]) -> None:
     settled(api, header, "notes.md", b"# Mills\n\nA windmill needs a miller.")
     settled(api, header, "notes.md", b"# Kettles\n\nA kettle boils water for tea.")
     settled(api, header, "report.docx", docx("A windmill needs wind."))
@@ -115,7 +113,7 @@ PROGRAM = b"MZ\x90\x00\x03" + bytes(200)
         ("many.zip", b"PK\x05\x06" + bytes(18), "zip"),
     ],
 )
-def test_bytes_that_are_no_document_are_refused_whatever_they_are_called(
+def test_bytes_that_are_no_document_are_refused_under_any_name(
     api: Api, header: dict[str, str], name: str, body: bytes, reason: str
 ) -> None:
     headers = {**header, "Content-Type": "application/pdf"}
@@ -126,13 +124,13 @@ def test_bytes_that_are_no_document_are_refused_whatever_they_are_called(
     assert api.get("/session/files", headers=header).json() == []
 
 
-def test_what_is_refused_does_not_replace_the_file_of_its_name(api: Api, header: dict[str, str]) -> None:
+def test_refused_file_does_not_replace_one_of_its_name(api: Api, header: dict[str, str]) -> None:
     before = settled(api, header, "notes.md", b"# Mills\n\nA windmill needs a miller.")
     assert api.put("/session/files/notes.md", content=PROGRAM, headers=header).status_code == 422
     assert api.get("/session/files", headers=header).json() == [before]
 
 
-def test_without_a_session_there_is_nowhere_to_put_a_file(api: Api) -> None:
+def test_without_a_session_no_file_can_be_stored(api: Api) -> None:
     for reply in (
         api.put("/session/files/a.txt", content=b"words"),
         api.get("/session/files"),
@@ -143,7 +141,7 @@ def test_without_a_session_there_is_nowhere_to_put_a_file(api: Api) -> None:
         assert "/connect" in reply.json()["hint"]
 
 
-def test_a_file_may_be_larger_than_a_question_but_not_than_the_limit(serve: Serve) -> None:
+def test_file_may_exceed_a_question_but_not_the_limit(serve: Serve) -> None:
     api = serve(file_megabytes=2.0)
     header = api.connect()
     words = b"Words and more words. " * 70_000
@@ -204,7 +202,7 @@ async def test_all_sessions_together_have_room_for_so_many_bytes(tmp_path: Path)
     assert every.memory == 0
 
 
-async def test_files_that_are_being_sent_are_on_disk_without_a_name_and_so_many_at_once(
+async def test_incoming_files_are_unnamed_on_disk_and_limited_in_number(
     tmp_path: Path,
 ) -> None:
     """Twenty of 45 MB at once would otherwise take a gigabyte of memory."""
@@ -253,7 +251,7 @@ async def test_an_upload_that_breaks_off_leaves_nothing(tmp_path: Path) -> None:
             await receiving.receive(breaking(), tmp_path)
 
 
-def test_files_of_a_session_can_be_kept_from_hosted_models(serve: Serve, fake_openai: FakeOpenAI) -> None:
+def test_session_files_can_be_kept_from_hosted_models(serve: Serve, fake_openai: FakeOpenAI) -> None:
     api = serve(
         base_url=fake_openai.base_url,
         chat_model=MODEL,

@@ -52,7 +52,7 @@ def test_a_question_is_understood_by_those_before_it(
 @pytest.mark.parametrize(
     ("path", "field", "sources"), [("/qa", "question", "sources"), ("/query", "query", "retrieved_chunks")]
 )
-def test_marks_of_a_follow_up_are_numbers_of_its_sources(
+def test_follow_up_marks_are_numbers_of_its_sources(
     path: str, field: str, sources: str, asked: Visitor
 ) -> None:
     first = asked.get("/session").json()["messages"][-1]["run"]
@@ -65,7 +65,7 @@ def test_marks_of_a_follow_up_are_numbers_of_its_sources(
     assert max(numbers) > max(taken), "new passages get the numbers after those in use"
 
 
-def test_the_caller_may_have_the_web_searched_again_or_the_pages_in_hand_alone(asked: Visitor) -> None:
+def test_caller_may_search_the_web_again_or_fetched_pages_only(asked: Visitor) -> None:
     body = {"question": WRITTEN, "answer_from": "search"}
     run = asked.post("/research", json=body).json()
     assert run["queries"] == [STANDALONE]
@@ -75,7 +75,7 @@ def test_the_caller_may_have_the_web_searched_again_or_the_pages_in_hand_alone(a
     assert full(asked, run["id"])["turn"]["answer_from"] == "pages"
 
 
-def test_what_a_request_says_of_where_to_look_holds_for_a_follow_up(asked: Visitor) -> None:
+def test_search_scope_of_a_request_holds_for_a_follow_up(asked: Visitor) -> None:
     run = asked.post("/research", json={"question": WRITTEN, "queries": ["overlap of passages"]}).json()
     assert run["queries"] == ["pages of earlier questions", "overlap of passages"]
     asked.model.chats.append(streamed(STANDALONE))
@@ -89,7 +89,7 @@ def test_a_question_that_is_repeated_is_the_same_question(asked: Visitor) -> Non
     assert (reply["question"], reply["conversation"]) == (QUESTION, reply["id"])
 
 
-def test_a_deleted_run_is_not_searched_in_and_its_question_still_tells_what_is_meant(asked: Visitor) -> None:
+def test_deleted_run_is_not_searched_but_its_question_gives_context(asked: Visitor) -> None:
     run_id = asked.get("/session").json()["messages"][0]["run"]
     asked.delete(f"/runs/{run_id}").raise_for_status()
     run = asked.post("/research", json={"question": WRITTEN}).json()
@@ -125,9 +125,7 @@ def test_a_conversation_leaves_as_json_and_as_markdown(asked: Visitor) -> None:
 
 
 @pytest.mark.parametrize("path", ["/qa", "/query", "/research"])
-def test_pages_in_hand_that_no_question_has_fetched_conflict_with_the_session(
-    path: str, visitor: Visitor
-) -> None:
+def test_fetched_pages_only_conflicts_with_a_session_without_pages(path: str, visitor: Visitor) -> None:
     body = {"query" if path == "/query" else "question": QUESTION}
     reply = visitor.post(path, json=body | {"answer_from": "pages"})
     assert (reply.status_code, reply.json()["detail"]) == (409, "There are no pages in hand.")
