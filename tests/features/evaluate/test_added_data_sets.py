@@ -44,7 +44,7 @@ def uploaded(*lines: str) -> dict[str, BytesIO]:
     return {"../support 2026.jsonl": BytesIO("\n".join(lines).encode())}
 
 
-def test_a_file_of_lines_is_kept_under_a_safe_name_and_a_second_one_beside_it(tmp_path: Path) -> None:
+def test_file_of_lines_gets_a_safe_unique_name(tmp_path: Path) -> None:
     with available(tmp_path) as data_sets:
         names = [data_sets.add(uploaded(document("a"), question(1)))[0] for _ in range(2)]
         assert names == ["support-2026.jsonl", "support-2026-2.jsonl"]
@@ -54,7 +54,7 @@ def test_a_file_of_lines_is_kept_under_a_safe_name_and_a_second_one_beside_it(tm
         assert (loaded.excerpts, loaded.answers, loaded.line) == ((("a", 0, 5),), ("Gulls",), 2)
 
 
-def test_a_line_that_is_wrong_is_named_with_its_neighbours_and_left_out_only_when_asked(
+def test_wrong_line_is_named_and_left_out_only_when_asked(
     tmp_path: Path,
 ) -> None:
     lines = [document("a"), *(question(number) for number in range(2, 6001))]
@@ -75,7 +75,7 @@ def test_a_line_that_is_wrong_is_named_with_its_neighbours_and_left_out_only_whe
             data_sets.add(uploaded(document("a"), *["wrong"] * 30, question(2)), leave_out=True)
 
 
-def test_files_together_and_a_zip_in_the_layout_of_a_folder_are_data_sets(tmp_path: Path) -> None:
+def test_separate_files_and_a_zipped_folder_are_data_sets(tmp_path: Path) -> None:
     table, packed = b"question,excerpt,source\nWho?,Gulls nest,a.txt\n", BytesIO()
     with zipfile.ZipFile(packed, "w") as file:
         file.writestr("set/corpus.jsonl", json.dumps({"_id": "a", "text": "Gulls nest."}))
@@ -93,7 +93,7 @@ def test_files_together_and_a_zip_in_the_layout_of_a_folder_are_data_sets(tmp_pa
                 data_sets.add(wrong)
 
 
-def test_a_path_is_read_where_the_operator_allows_it_and_no_link_leads_out(tmp_path: Path) -> None:
+def test_path_is_read_where_allowed_without_following_links(tmp_path: Path) -> None:
     inside, outside = tmp_path / "in", tmp_path / "out"
     for folder in (inside, outside):
         folder.mkdir()
@@ -115,7 +115,7 @@ def test_a_path_is_read_where_the_operator_allows_it_and_no_link_leads_out(tmp_p
         data_sets.summary(str(inside / "set.jsonl"))
 
 
-def test_documents_that_change_while_they_are_measured_or_before_the_rest_is_are_noticed(
+def test_documents_that_change_during_measurement_are_noticed(
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "set.jsonl"

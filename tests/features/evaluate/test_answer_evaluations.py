@@ -73,7 +73,7 @@ def ended(registry: RunRegistry, name: str) -> AnswerEvaluation:
     return evaluation
 
 
-def test_a_model_that_fails_on_every_tenth_call_loses_nothing(
+def test_model_failing_on_every_tenth_call_loses_nothing(
     begin: Callable[[], RunRegistry], model: FakeOpenAI
 ) -> None:
     registry = begin()

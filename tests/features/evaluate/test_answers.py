@@ -236,7 +236,7 @@ def test_documents_that_changed_are_not_mixed(command: Command) -> None:
     assert "has changed since the first of its questions was measured" in err
 
 
-def test_a_model_that_fails_leaves_its_questions_out_and_says_so(command: Command, model: FakeOpenAI) -> None:
+def test_failing_model_leaves_its_questions_out_and_says_so(command: Command, model: FakeOpenAI) -> None:
     model.chats.extend([failure(400), streamed("It closed in 1911 [1].")])
     code, out, err = command.run()
     assert code == 1
@@ -269,7 +269,7 @@ class TestJudge:
         assert "entailed (judge)" not in out
         assert len(model.chat_requests) == len(QUESTIONS), "answers alone were asked for"
 
-    def test_it_is_measured_on_labelled_claims_and_asked_several_times(
+    def test_judge_is_measured_on_labelled_claims_several_times(
         self, command: Command, model: FakeOpenAI
     ) -> None:
         labels = labels_file(command.folder)

@@ -31,7 +31,7 @@ def verdicts(questions: int, difference: float, trials: int = 400) -> float:
 
 
 @pytest.mark.parametrize("difference", [0.4, 0.2, 0.1])
-def test_the_questions_that_are_planned_decide_four_of_five_comparisons(difference: float) -> None:
+def test_planned_questions_decide_four_of_five_comparisons(difference: float) -> None:
     needed = questions_needed(difference, SPREAD)
     assert 0.76 < verdicts(needed, difference) < 0.97
     assert verdicts(needed // 3, difference) < 0.6
@@ -68,7 +68,7 @@ def random_samples(count: int) -> list[Sample]:
     ]
 
 
-def test_the_spread_is_expected_from_the_samples_and_learned_from_labels() -> None:
+def test_spread_is_expected_from_samples_and_updated_by_labels() -> None:
     samples, dice = random_samples(800), np.random.default_rng(4)
     grades = {
         drawn.question: {passage: 2 * int(dice.random() < 0.1) for passage in drawn.factors}

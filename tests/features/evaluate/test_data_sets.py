@@ -23,7 +23,7 @@ def line(name: str, text: str, **more: str) -> str:
     return json.dumps({"_id": name, "text": text, **more})
 
 
-def test_beir_gives_documents_with_titles_and_the_questions_that_are_judged(tmp_path: Path) -> None:
+def test_beir_gives_titled_documents_and_judged_questions(tmp_path: Path) -> None:
     data = load_data_set(
         beir(
             tmp_path / "set",
@@ -61,7 +61,7 @@ def test_odd_judgements_are_told_and_kept(tmp_path: Path) -> None:
     )
 
 
-def test_squad_marks_answers_as_excerpts_and_knows_questions_without_one(tmp_path: Path) -> None:
+def test_squad_gives_excerpts_and_unanswerable_questions(tmp_path: Path) -> None:
     paragraph = {
         "context": "The gate is iron. It opens at six.",
         "qas": [
@@ -96,7 +96,7 @@ def test_table_of_a_spreadsheet_is_read(tmp_path: Path, table: bytes) -> None:
     assert (question.text, question.excerpts) == ("Wer brütet?", (("teich.txt", 10, 23),))
 
 
-def test_a_csv_of_excerpts_finds_them_across_lines_of_their_source(tmp_path: Path) -> None:
+def test_excerpts_of_a_csv_are_found_across_lines(tmp_path: Path) -> None:
     (tmp_path / "tides.txt").write_text("The moon\npulls the water. The sun pulls less.")
     (tmp_path / "sand.md").write_text("# Sand\n\nIt sinks.")
     path = tmp_path / "questions.csv"
@@ -116,7 +116,7 @@ def test_a_csv_of_excerpts_finds_them_across_lines_of_their_source(tmp_path: Pat
     assert set(texts) == {"sand.md", "tides.txt"}
 
 
-def test_the_handbook_has_questions_about_every_article_and_some_without_an_answer() -> None:
+def test_handbook_has_answerable_questions_for_every_article_and_others() -> None:
     data = load_data_set(HANDBOOK / "questions.csv")
     assert data.warnings == ()
     answerable = [question for question in data.questions if question.answerable]
@@ -163,7 +163,7 @@ def test_a_line_that_is_not_utf8_is_named(tmp_path: Path) -> None:
         load_data_set(folder)
 
 
-def test_a_line_without_an_end_is_refused_before_it_is_read(tmp_path: Path) -> None:
+def test_endless_line_is_refused_before_it_is_read(tmp_path: Path) -> None:
     folder = beir(tmp_path / "set", **GOOD)
     with (folder / "corpus.jsonl").open("wb") as file:
         file.truncate(2_000_000_000)  # a hole: it takes no room
@@ -205,7 +205,7 @@ def test_an_unknown_layout_is_told_which_there_are(tmp_path: Path) -> None:
         ("question,excerpt,source\n,Water,a.txt\n", "line 2 has no question"),
     ],
 )
-def test_a_row_that_cannot_be_used_is_refused_with_its_line(tmp_path: Path, rows: str, message: str) -> None:
+def test_unusable_row_is_refused_with_its_line(tmp_path: Path, rows: str, message: str) -> None:
     (tmp_path / "a.txt").write_text("Water runs.")
     (tmp_path / "q.csv").write_text(rows)
     with pytest.raises(BadInput, match=message):

@@ -33,7 +33,7 @@ def test_the_figures_are_those_of_counting_characters(excerpts: list[Range], ret
     assert excerpt_iou(excerpts, retrieved) == common / (len(in_context) + len(marked) - common)
 
 
-def test_text_that_overlapping_passages_repeat_lowers_precision_but_not_recall() -> None:
+def test_repeated_overlap_lowers_precision_but_not_recall() -> None:
     excerpt = [("page", 10, 20)]
     assert excerpt_precision(excerpt, [("page", 10, 20)]) == 1
     assert excerpt_precision(excerpt, [("page", 10, 20), ("page", 10, 20)]) == 0.5

@@ -94,7 +94,7 @@ async def run(embed: LetterEmbedder, swept: dict[str, object], done: Sequence[st
     return await results_of(data_set(), settings(swept), embed, done=done)
 
 
-async def test_a_sweep_embeds_each_text_once_for_each_way_of_chunking() -> None:
+async def test_sweep_embeds_each_text_once_for_each_chunking() -> None:
     embed = LetterEmbedder()
     swept = {
         "chunk": {"size": [200, 400]},
@@ -124,7 +124,7 @@ async def test_excerpts_are_measured_by_what_the_context_holds() -> None:
     assert one.values["q-sand"]["excerpt precision"] > six.values["q-sand"]["excerpt precision"] > 0
 
 
-async def test_a_question_that_fails_is_reported_and_in_no_mean() -> None:
+async def test_failed_question_is_reported_and_in_no_mean() -> None:
     (result,) = await run(LetterEmbedder(fails_on="What is iron?"), {})
     assert result.failed == {"q-iron": "The embedder refused."}
     assert set(result.values) == {f"q-{word}" for word in WORDS if word != "iron"}
@@ -135,7 +135,7 @@ async def test_passages_that_cannot_be_embedded_end_the_experiment() -> None:
         await run(LetterEmbedder(fails_on="iron is described"), {})
 
 
-async def test_results_are_kept_and_an_experiment_goes_on_where_it_was_killed(tmp_path: Path) -> None:
+async def test_results_are_kept_and_a_killed_experiment_resumes(tmp_path: Path) -> None:
     swept = {"rank": {"strategy": ["fused", "bm25"]}}
     first, second = await run(LetterEmbedder(), swept)
     folder = ResultsFolder(tmp_path, data_set(), "letters")
@@ -154,7 +154,7 @@ async def test_results_are_kept_and_an_experiment_goes_on_where_it_was_killed(tm
     assert table.groupby("setting")["nDCG@10"].mean().to_dict() == {"defaults": 1, "rank.strategy:bm25": 1}
 
 
-def test_a_question_with_another_mark_for_the_end_of_a_line_is_on_one_line(tmp_path: Path) -> None:
+def test_question_with_unusual_line_ends_is_on_one_line(tmp_path: Path) -> None:
     data = DataSet(
         name="marks", questions=(Question(id="q", text="Who\u2028nests?\x85"),), documents=lambda: iter(())
     )
@@ -183,7 +183,7 @@ def status_of(runs: RunRegistry, name: str) -> TaskStatus:
     return experiment.status
 
 
-def test_experiment_of_another_process_is_running_and_cannot_be_stopped_here(runs: RunRegistry) -> None:
+def test_experiment_of_another_process_cannot_be_stopped_here(runs: RunRegistry) -> None:
     folder = runs.settings.folder / "experiments" / "theirs"
     folder.mkdir(parents=True)
     plan = {"data": "materials", "swept": {}, "settings": 3, "started": "2026-01-02T03:04:05+00:00"}
@@ -198,12 +198,12 @@ def test_experiment_of_another_process_is_running_and_cannot_be_stopped_here(run
     assert status_of(runs, "theirs") is TaskStatus.STOPPED
 
 
-def test_an_experiment_that_was_killed_in_its_first_line_begins_anew(tmp_path: Path) -> None:
+def test_experiment_killed_in_its_first_line_begins_again(tmp_path: Path) -> None:
     (tmp_path / "results.jsonl").write_text('{"data": "mate')
     assert ResultsFolder(tmp_path, data_set(), "letters").results.results == ()
 
 
-async def test_a_text_that_stands_in_two_documents_is_found_where_its_excerpt_is() -> None:
+async def test_text_in_two_documents_is_found_at_its_excerpt() -> None:
     twin = "Water boils at a hundred degrees in every kitchen of the town."
     data = DataSet(
         name="twins",
@@ -231,7 +231,7 @@ def graded(setting: str, figures: Sequence[float]) -> Result:
     )
 
 
-def test_a_comparison_counts_wins_and_names_the_questions_that_lost_most(tmp_path: Path) -> None:
+def test_comparison_counts_wins_and_names_the_largest_losses(tmp_path: Path) -> None:
     folder = ResultsFolder(tmp_path, data_set(), "letters")
     folder.add(graded("before", [0.5] * 8))
     folder.add(graded("better", [0.9] * 8))
@@ -250,7 +250,7 @@ def test_a_comparison_counts_wins_and_names_the_questions_that_lost_most(tmp_pat
         folder.results.compare("after", "nDCG@10")
 
 
-def test_every_combination_is_a_setting_named_by_what_it_changes() -> None:
+def test_every_combination_is_a_setting_named_by_its_changes() -> None:
     tried = settings({"chunk": {"size": [300, 500]}, "rank": {"strategy": ["bm25", "fused"]}})
     assert [name_of(knobs) for knobs in tried] == [
         "chunk.size:300 rank.strategy:bm25",
@@ -311,7 +311,7 @@ async def test_settings_that_change_one_knob_are_measured_first() -> None:
     assert len(embed.texts) == sum(passages.values()) + len(data_set().questions), "each text once"
 
 
-def test_time_to_the_end_is_that_of_the_texts_still_to_embed() -> None:
+def test_remaining_time_is_that_of_texts_to_embed() -> None:
     progress = SweepProgress()
     progress.begin(total=100, done=0)
     assert progress.seconds_left is None
@@ -390,7 +390,7 @@ class PrefersShort:
         return RerankScores(np.array([-len(text) for text in texts], np.float32))
 
 
-async def test_a_sweep_over_reranking_ranks_with_the_model_and_asks_once_for_the_same_passages() -> None:
+async def test_sweep_over_reranking_asks_once_for_the_same_passages() -> None:
     reranker = PrefersShort(fails_on="What is iron?")
     tried = settings({"rank": {"rerank": [False, True], "top_k": [1, 2]}, "chunk": {"size": 4000}})
     results = await results_of(data_set(), tried, LetterEmbedder(), rerank=reranker)
@@ -404,7 +404,7 @@ async def test_a_sweep_over_reranking_ranks_with_the_model_and_asks_once_for_the
     assert set(reranked.values) == {f"q-{word}" for word in WORDS if word != "iron"}
 
 
-async def test_reranking_without_a_model_is_refused_before_a_text_is_embedded() -> None:
+async def test_reranking_without_a_model_is_refused_before_embedding() -> None:
     embed = LetterEmbedder()
     with pytest.raises(BadInput, match=r"rank\.rerank needs a reranking model"):
         await run(embed, {"rank": {"rerank": [False, True]}})
@@ -412,7 +412,7 @@ async def test_reranking_without_a_model_is_refused_before_a_text_is_embedded() 
 
 
 @pytest.mark.parametrize("command", ["run", "answers", "freeze"])
-def test_the_commands_refuse_reranking_without_a_model_and_leave_nothing(
+def test_commands_refuse_reranking_without_a_model_and_leave_nothing(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:
     monkeypatch.setenv("OPENQUERY_DATA", str(tmp_path / "data"))
@@ -430,7 +430,7 @@ class SpeaksEnglish(LetterEmbedder):
     languages = frozenset(("en",))
 
 
-async def test_an_experiment_ranks_as_a_run_does_by_the_languages_of_the_pages() -> None:
+async def test_experiment_ranks_by_page_languages_like_a_run() -> None:
     """Cosine counts for passages in a language that the embedder supports, whatever the question's is."""
     english = "This is what there is to be said of it, and that was all of it. It was not there for long. "
     documents = (
@@ -487,7 +487,7 @@ async def test_a_limit_per_duplicate_group_is_measured() -> None:
     assert both == pytest.approx(2 * one, rel=0.1)
 
 
-async def test_a_model_that_fails_on_every_tenth_call_is_asked_again_and_no_question_is_lost(
+async def test_model_failing_on_every_tenth_call_loses_no_question(
     fake_openai: FakeOpenAI,
 ) -> None:
     embed = RemoteEmbedder("test-embed", fake_openai.base_url, None, backoff=0.001)

@@ -91,7 +91,7 @@ def excerpts(folder: Path, rows: str = "Who?,Gulls nest,a.txt,Gulls\n", text: st
     ["//a", "/", "../../a", "a/" * 30_000, "\x1b[2J", "questions.jsonl/a"],
     ids=lambda name: ascii(name[:20]),
 )
-def test_names_in_a_zip_cost_nothing_and_are_never_paths(tmp_path: Path, name: str) -> None:
+def test_names_in_a_zip_are_never_paths(tmp_path: Path, name: str) -> None:
     path = zipped(tmp_path / "ponds.zip", name)
     with costs_little():
         assert load_data_set(path).questions == PONDS.questions
@@ -117,7 +117,7 @@ def test_results_that_would_fill_the_memory_are_refused(tmp_path: Path, line: st
 @pytest.mark.parametrize(
     "grade", ["²", "--5", "9" * 5_000, "1e3", "٣", "-"], ids=lambda grade: ascii(grade[:5])
 )
-def test_a_grade_that_is_no_number_is_refused_with_its_line(tmp_path: Path, grade: str) -> None:
+def test_grade_that_is_no_number_is_refused_with_its_line(tmp_path: Path, grade: str) -> None:
     with pytest.raises(BadInput, match=r"test\.tsv, line 2 is no judgement"):
         load_data_set(beir(tmp_path / "set", grade))
 
@@ -125,18 +125,18 @@ def test_a_grade_that_is_no_number_is_refused_with_its_line(tmp_path: Path, grad
 @pytest.mark.parametrize(
     "start", ['"abc"', "Infinity", "1e999", "-5", "[]", "null", "9" * 400], ids=lambda start: start[:8]
 )
-def test_an_offset_that_is_none_is_refused_with_its_question(tmp_path: Path, start: str) -> None:
+def test_invalid_offset_is_refused_with_its_question(tmp_path: Path, start: str) -> None:
     with pytest.raises(BadInput, match="question 1: the answer 'Gulls' does not begin at"):
         load_data_set(squad(tmp_path, start))
 
 
-def test_an_excerpt_that_repeats_itself_is_looked_for_in_linear_time(tmp_path: Path) -> None:
+def test_repetitive_excerpt_is_searched_in_linear_time(tmp_path: Path) -> None:
     path = excerpts(tmp_path, f"Who?,{'a ' * 60_000}b,a.txt,\n", "a\n" * 200_000)
     with costs_little(), pytest.raises(BadInput, match=r"line 2: the excerpt .* is in a\.txt 0 times"):
         load_data_set(path)
 
 
-def test_a_header_that_is_too_long_is_refused_with_its_line(tmp_path: Path) -> None:
+def test_header_that_is_too_long_is_refused_with_its_line(tmp_path: Path) -> None:
     read_table("kettle,sieve\ncopper,brass\n")  # a document of the same process, which may have longer cells
     for read in (load_data_set, read_labels):
         path = tmp_path / "questions.csv"
@@ -149,7 +149,7 @@ def test_a_header_that_is_too_long_is_refused_with_its_line(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     "name", ["a.txt", "questions.csv", "set.json", "set.zip", "results.jsonl", "sweep.toml"]
 )
-def test_a_fifo_is_no_file_and_is_not_waited_for(
+def test_fifo_is_no_file_and_is_not_awaited(
     tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = excerpts(tmp_path)

@@ -41,7 +41,7 @@ def label_until_decided(
 
 
 class TestSample:
-    def test_passages_at_the_same_rank_are_never_wanted_and_large_differences_always(self) -> None:
+    def test_equal_ranks_are_never_sampled_and_large_differences_always(self) -> None:
         sampled = question("abcdefghijk", "kbcdefghija")
         assert set(sampled.factors) == {"a", "k"}, (
             "each is first in one ranking: both are sampled for certain"
@@ -60,7 +60,7 @@ class TestSample:
         assert sampled.estimate({"a": 2}) is None
         assert question("ab", "ab").estimate({}) == 0.0
 
-    def test_a_passage_that_was_unlikely_to_be_sampled_counts_for_those_that_were_not(self) -> None:
+    def test_unlikely_sampled_passage_counts_for_unsampled_ones(self) -> None:
         found = [question("abcdefghij", "abcdefghik", f"question {number}").factors for number in range(400)]
         chance = 3 * discount(10) / math.sqrt(10)
         sampled = [item["j"] for item in found if "j" in item]
@@ -94,7 +94,7 @@ class TestSample:
         assert {key: -value for key, value in ours.factors.items()} == dict(theirs.factors)
         assert ours.pool == theirs.pool
 
-    def test_other_comparisons_of_a_question_use_the_same_labels_again(self) -> None:
+    def test_labels_are_reused_by_other_comparisons_of_a_question(self) -> None:
         """A passage with a larger difference of discounts is sampled wherever one with a smaller one is."""
         names = [f"question {number}" for number in range(200)]
         near = {name for name in names if "k" in question("abcdefghij", "abcdefghik", name).factors}
@@ -103,14 +103,14 @@ class TestSample:
 
 
 class TestOrder:
-    def test_questions_are_taken_in_an_order_that_does_not_depend_on_how_they_are_given(self) -> None:
+    def test_order_of_questions_does_not_depend_on_their_input(self) -> None:
         samples = [question("ab", "ba", name) for name in "pqrstuv"]
         assert in_random_order(samples) == in_random_order(samples[::-1])
         assert [drawn.question for drawn in in_random_order(samples)] != list("pqrstuv")
 
 
 class TestCompare:
-    def test_a_question_counts_once_its_sample_and_those_before_it_are_labelled(self) -> None:
+    def test_question_counts_once_its_sample_and_earlier_ones_are_labelled(self) -> None:
         samples = [Sample(question=name, factors={"a": 1.0, "b": -0.5}, pool=10) for name in "pq"]
         everything = {"a": 2, "b": 0}
         later = compare(samples, {"q": everything})
@@ -131,7 +131,7 @@ class TestCompare:
         assert both.shown == math.inf
         assert "2 labelled questions show no difference of DCG@10 of passages, however large" in both.summary
 
-    def test_a_clear_difference_is_told_after_few_labels_and_with_its_sign(self) -> None:
+    def test_clear_difference_is_told_after_few_labels_with_its_sign(self) -> None:
         samples = [Sample(question=f"{number:02}", factors={"a": 1.0}, pool=12) for number in range(40)]
         truth = {drawn.question: {"a": 2} for drawn in samples}
         verdict = label_until_decided(samples, truth)
@@ -145,7 +145,7 @@ class TestCompare:
         swapped = [Sample(question=drawn.question, factors={"a": -1.0}, pool=drawn.pool) for drawn in samples]
         assert label_until_decided(swapped, truth).verdict is Verdict.WORSE
 
-    def test_without_a_difference_the_budget_is_the_end_and_more_may_be_labelled(self) -> None:
+    def test_without_a_difference_the_budget_ends_and_can_grow(self) -> None:
         samples = [Sample(question=f"{number:02}", factors={"a": 1.0}, pool=2) for number in range(30)]
         truth = {drawn.question: {"a": 0} for drawn in samples}
         verdict = label_until_decided(samples, truth)
@@ -198,12 +198,12 @@ class TestErrors:
         return found
 
     @pytest.mark.slow
-    def test_of_settings_without_a_difference_at_most_five_percent_get_a_verdict(self) -> None:
+    def test_equal_settings_get_a_verdict_in_at_most_five_percent(self) -> None:
         found = self.verdicts(seed=7, better=0.0)
         assert sum(map(abs, found)) <= SIGNIFICANT * self.COMPARISONS
 
     @pytest.mark.slow
-    def test_a_real_difference_is_mostly_found_and_never_told_the_wrong_way_round(self) -> None:
+    def test_real_difference_is_mostly_found_and_never_reversed(self) -> None:
         found = self.verdicts(seed=8, better=3.0)
         assert found.count(1) > 0.8 * self.COMPARISONS
         assert -1 not in found
@@ -211,9 +211,7 @@ class TestErrors:
 
 class TestInterval:
     @given(st.lists(st.floats(-LARGEST, LARGEST), min_size=1, max_size=100))
-    def test_it_excludes_no_difference_exactly_when_the_p_value_is_at_the_level(
-        self, values: list[float]
-    ) -> None:
+    def test_interval_excludes_zero_exactly_when_the_p_value_decides(self, values: list[float]) -> None:
         bounds, p = interval(values, LARGEST), p_value(values)
         assert -LARGEST <= bounds.low <= bounds.mean <= bounds.high <= LARGEST
         excludes = bounds.low > 0 or bounds.high < 0

@@ -88,7 +88,7 @@ class TestProjection:
             assert recall == pytest.approx(_recall_by_hand(labels, [passages[row].place for row in context]))
         assert passage_grades(first, placed.labels) == grades
 
-    def test_half_of_a_label_or_of_a_passage_is_enough(self) -> None:
+    def test_half_of_a_label_or_passage_is_enough(self) -> None:
         text = "x" * 1000
         relevant = label(page(text), Place(page="a", start=0, end=500), Grade.PARTLY)
         places = [(0, 200), (200, 400), (400, 601), (350, 1000), (250, 900), (601, 1000)]
@@ -98,7 +98,7 @@ class TestProjection:
         ]
         assert passage_grades(passages, [relevant]) == {0: 1, 1: 1, 4: 1}
 
-    def test_the_passage_that_holds_most_of_a_label_is_relevant_even_with_less_than_half(self) -> None:
+    def test_passage_holding_most_of_a_label_is_relevant(self) -> None:
         text = "x" * 900
         relevant = label(page(text), Place(page="a", start=250, end=650), Grade.RELEVANT)
         passages = [
@@ -117,20 +117,20 @@ class TestProjection:
         ]
         assert passage_grades(passages, [whole, part]) == {0: 0, 1: 2}
 
-    def test_what_is_labelled_for_less_than_half_is_not_judged_irrelevant(self) -> None:
+    def test_passage_labelled_for_less_than_half_is_unjudged(self) -> None:
         text = "x" * 1000
         no = label(page(text), Place(page="a", start=0, end=300), Grade.NOT_RELEVANT)
         passages = [Passage(text=text[:end], place=Place(page="a", start=0, end=end)) for end in (600, 601)]
         assert passage_grades(passages, [no]) == {0: 0}
 
-    def test_the_same_text_on_another_page_has_the_same_grade(self) -> None:
+    def test_same_text_on_another_page_has_the_same_grade(self) -> None:
         place, other = Place(page="a", start=0, end=5), Place(page="b", start=3, end=8)
         one = label(page("...kettl", "b"), other, Grade.RELEVANT)
         assert passage_grades([Passage(text="kettl", place=place, also=(other,))], [one]) == {0: 2}
 
 
 class TestChangedPages:
-    def test_a_label_is_found_by_its_text_and_said_to_have_moved(self) -> None:
+    def test_label_is_found_by_its_text_and_reported_as_moved(self) -> None:
         before, after = page("First. Kettles boil."), page("A new beginning. First. Kettles boil.")
         one = label(before, Place(page="a", start=7, end=20), Grade.RELEVANT)
         placed = place_labels([one], {"a": after})
@@ -140,12 +140,12 @@ class TestChangedPages:
         assert moved.digest == one.digest, "it is still the page that was labelled"
 
     @pytest.mark.parametrize("text", ["Nothing of it.", "Kettles boil. And again: Kettles boil."])
-    def test_a_text_that_is_gone_or_ambiguous_is_not_placed(self, text: str) -> None:
+    def test_removed_or_ambiguous_text_is_not_placed(self, text: str) -> None:
         one = label(page("First. Kettles boil."), Place(page="a", start=7, end=20), Grade.RELEVANT)
         placed = place_labels([one], {"a": page(text)})
         assert (placed.labels, placed.gone) == ((), (one,))
 
-    def test_a_page_that_the_run_does_not_have_is_named_as_such(self) -> None:
+    def test_page_missing_in_the_run_is_named_so(self) -> None:
         one = label(page("Kettles boil."), Place(page="a", start=0, end=7), Grade.RELEVANT)
         assert place_labels([one], {}).elsewhere == (one,)
 
@@ -201,7 +201,7 @@ class TestVerdict:
             expected = {Verdict.BETTER: ours > theirs, Verdict.WORSE: ours < theirs}
             assert expected.get(verdict, ours == pytest.approx(theirs))
 
-    def test_passages_of_one_grade_that_change_places_make_no_difference(self) -> None:
+    def test_equal_grades_that_change_places_make_no_difference(self) -> None:
         grades = {"f": 2, "b": 2, "a": 0, "k": 2}
         verdicts = {
             compare(ranked("fbak", grades), ranked(other, grades)).verdict
@@ -245,7 +245,7 @@ class TestVerdict:
         assert compare(ranked(order, grades), ranked(other, grades)).verdict is Verdict.BETTER
         assert set(grades) == {"a", "j"}, "the passages that both have at the same rank cannot decide"
 
-    def test_without_another_ranking_the_best_passage_is_proposed_until_all_are_labelled(self) -> None:
+    def test_best_unlabelled_passage_is_proposed_without_another_ranking(self) -> None:
         order, grades = tuple(f"{number:02}" for number in range(12)), dict[str, int]()
         for number in itertools.count():
             chosen = next_to_label(ranked(order, grades))
@@ -255,7 +255,7 @@ class TestVerdict:
             assert chosen == f"{number:02}"
             grades[chosen] = 0
 
-    def test_rankings_of_other_passages_are_told_apart_by_their_bounds(self) -> None:
+    def test_rankings_of_other_passages_are_told_apart_by_bounds(self) -> None:
         good, bad = ranked("ab", {"a": 2, "b": 0}), ranked("xyz", {"x": 0, "y": 0, "z": 1})
         assert compare(good, bad).verdict is Verdict.BETTER
         assert compare(bad, good).verdict is Verdict.WORSE
@@ -278,7 +278,7 @@ def _recall_by_hand(labels: Sequence[Label], context: Sequence[Place]) -> float:
 
 
 class TestDataSet:
-    def test_labels_are_questions_with_excerpts_over_the_pages_of_their_runs(self) -> None:
+    def test_labels_are_questions_with_excerpts_over_run_pages(self) -> None:
         pages = {"a": page("Kettles boil. Pots do not."), "b": page("Nothing of it.", "b")}
         relevant = label(pages["a"], Place(page="a", start=0, end=13), Grade.RELEVANT)
         other = label(pages["b"], Place(page="b", start=0, end=14), Grade.NOT_RELEVANT)
@@ -292,7 +292,7 @@ class TestDataSet:
         ]
         assert data.warnings == ("1 label of texts that are not there any more.",)
 
-    def test_other_labels_are_another_question_so_that_their_results_do_not_mix(self) -> None:
+    def test_other_labels_make_another_question_with_separate_results(self) -> None:
         pages = {"a": page("Kettles boil. Pots do not.")}
         names = {
             labelled_data_set("labels", {"What boils?": [label(pages["a"], place, Grade.RELEVANT)]}, pages)

@@ -16,7 +16,7 @@ JUDGEMENTS = st.dictionaries(st.sampled_from([*DOCUMENTS, "elsewhere"]), st.inte
 )
 
 
-def test_discounted_gains_of_jarvelin_and_kekalainen_with_the_usual_discount() -> None:
+def test_discounted_gains_match_jarvelin_and_kekalainen() -> None:
     """Gains 3, 2, 3, 0, 0, 1, 2, 2, 3, 0 of TOIS 20(4), section 2.2; the discount log2(rank + 1) is by hand:
     3 + 1.2619 + 1.5 + 0.3562 + 0.6667 + 0.6309 + 0.9031 = 8.3188; the ideal 3, 3, 3, 2, 2, 2, 1 has 9.0736."""
     gains = [3, 2, 3, 0, 0, 1, 2, 2, 3, 0]
@@ -85,7 +85,7 @@ def test_what_has_no_figure_is_refused(
 
 
 @given(RANKINGS, RANKINGS, JUDGEMENTS)
-def test_differences_of_discounts_add_up_to_the_difference_of_the_discounted_gains(
+def test_discount_differences_add_up_to_the_gain_difference(
     one: list[str], other: list[str], judgements: dict[str, int]
 ) -> None:
     found = ranking_metrics.discount_differences(one, other, 5)

@@ -30,9 +30,7 @@ def runs(warm_folder: Path, fake_openai: FakeOpenAI) -> Iterator[RunRegistry]:
     runs.close()
 
 
-def test_drafts_of_stored_runs_are_approved_and_become_a_data_set(
-    runs: RunRegistry, fake_openai: FakeOpenAI
-) -> None:
+def test_approved_drafts_of_stored_runs_become_a_data_set(runs: RunRegistry, fake_openai: FakeOpenAI) -> None:
     drafting = runs.service(QuestionDrafting)
     with pytest.raises(BadInput, match="no further passage"):
         drafting.start("", [], 3).wait(60)

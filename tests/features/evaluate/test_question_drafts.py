@@ -56,7 +56,7 @@ def material() -> Material:
     )
 
 
-def test_a_collection_is_read_as_documents_whose_passages_are_in_order(material: Material) -> None:
+def test_collection_is_read_as_documents_with_ordered_passages(material: Material) -> None:
     pages, passages = material
     assert len(pages) == 2
     assert all(pages[one.place.page].text[one.place.start : one.place.end] == one.text for one in passages)
@@ -65,7 +65,7 @@ def test_a_collection_is_read_as_documents_whose_passages_are_in_order(material:
     assert kitchen.article.section_at(kitchen.text.index(TEA)) == "How to make tea"
 
 
-def test_passages_are_spread_over_documents_and_short_ones_left_out(material: Material) -> None:
+def test_passages_are_spread_over_documents_without_short_ones(material: Material) -> None:
     _, passages = material
     first = chosen_passages(passages, 2)
     assert len({passage.place.page for passage in first}) == 2
@@ -74,7 +74,7 @@ def test_passages_are_spread_over_documents_and_short_ones_left_out(material: Ma
     assert chosen_passages(passages[::-1], 2) == first
 
 
-def test_a_question_in_the_words_of_its_passage_leaks_and_one_about_another_is_not_found(
+def test_leaking_and_unfound_draft_questions_are_told(
     material: Material,
 ) -> None:
     by_text = {passage.text: passage for passage in material[1]}
@@ -94,14 +94,14 @@ def test_a_question_in_the_words_of_its_passage_leaks_and_one_about_another_is_n
     assert (lost.rank, lost.overlap, lost.warning) == (24, 0.0, "BM25 ranks its passage 24th")
 
 
-async def test_without_a_model_a_question_is_made_of_the_heading_and_says_so(material: Material) -> None:
+async def test_without_a_model_headings_become_questions_and_say_so(material: Material) -> None:
     by_text = {passage.text: passage for passage in material[1]}
     draft = await draft_question(by_text[KETTLE], material, None, lambda _: None)
     assert draft is not None
     assert (draft.question, draft.author) == ("Can you explain why kettles whistle (The Kitchen)?", TEMPLATE)
 
 
-def test_approved_drafts_are_a_data_set_that_can_be_measured(material: Material, tmp_path: Path) -> None:
+def test_approved_drafts_are_a_measurable_data_set(material: Material, tmp_path: Path) -> None:
     drafts = [
         Draft(passage=passage, question=question, author="m", overlap=0.2, rank=1, approved=approved)
         for passage, question, approved in zip(
@@ -122,7 +122,7 @@ def test_approved_drafts_are_a_data_set_that_can_be_measured(material: Material,
     assert loaded.origins == {"books"}, "what is private stays private in a file"
 
 
-def test_runs_give_their_passages_once_and_pages_with_orders_to_models_none() -> None:
+def test_runs_give_each_passage_once_and_none_with_instructions() -> None:
     run = folded_run(records(*until(e.RunDone)))
     pages, passages = run_material([run, run])
     assert run.index is not None

@@ -24,7 +24,7 @@ SETTINGS = (
 )
 
 
-async def test_a_question_as_a_run_has_the_ranking_that_the_experiment_measured() -> None:
+async def test_question_as_a_run_has_the_measured_ranking() -> None:
     data = data_set()
     results = await run(
         LetterEmbedder(), {"rank": {"strategy": ["bm25", "cosine"]}, "chunk": {"size": [150, 500]}}
@@ -43,7 +43,7 @@ async def test_a_question_as_a_run_has_the_ranking_that_the_experiment_measured(
             assert folded_run(recorded.records).sources == ranked.sources
 
 
-async def test_documents_are_read_and_embedded_once_for_each_way_of_chunking() -> None:
+async def test_documents_are_read_and_embedded_once_for_each_chunking() -> None:
     reads = 0
 
     def documents() -> object:
@@ -60,7 +60,7 @@ async def test_documents_are_read_and_embedded_once_for_each_way_of_chunking() -
     assert len(embed.texts) - embedded == len(SETTINGS), "the question alone, for each setting"
 
 
-async def test_a_relevant_text_has_its_rank_by_each_score_and_the_reason_why_it_is_left_out() -> None:
+async def test_relevant_text_has_its_ranks_and_the_reason_for_its_loss() -> None:
     questions = QuestionRuns(data_set(), LetterEmbedder())
     question = questions.questions["q-iron"]
     whole, first = (recorded.run for recorded in await questions.runs("q-iron", ("defaults", "rank.top_k:1")))
@@ -82,7 +82,7 @@ async def test_a_relevant_text_has_its_rank_by_each_score_and_the_reason_why_it_
     )
 
 
-async def test_relevant_documents_without_excerpts_are_looked_for_as_a_whole() -> None:
+async def test_relevant_documents_without_excerpts_count_as_a_whole() -> None:
     questions = QuestionRuns(data_set(), LetterEmbedder())
     question = replace(
         questions.questions["q-iron"], excerpts=(), judgements={"iron": 1, "sand": 0, "gone": 1}
@@ -108,7 +108,7 @@ async def test_neighbours_differ_in_one_knob() -> None:
     ]
 
 
-async def test_a_question_that_is_gone_and_a_data_set_that_is_too_large_are_refused() -> None:
+async def test_missing_question_and_oversized_data_set_are_refused() -> None:
     questions = QuestionRuns(data_set(), LetterEmbedder())
     with pytest.raises(BadInput, match="no such question any more"):
         await questions.runs("q-gold", ["defaults"])

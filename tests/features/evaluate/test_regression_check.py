@@ -39,7 +39,7 @@ def test_the_same_ranking_passes_and_so_does_a_gain() -> None:
 
 
 @pytest.mark.slow
-def test_noise_fails_as_rarely_as_is_said_with_few_questions_too() -> None:
+def test_noise_fails_as_rarely_as_stated_with_few_questions() -> None:
     """At most 2.5 % of 800 are 20; a percentile bootstrap calls some 5 % a loss with ten questions."""
     random = np.random.default_rng(11)
     fails = 0
@@ -49,7 +49,7 @@ def test_noise_fails_as_rarely_as_is_said_with_few_questions_too() -> None:
 
 
 @pytest.mark.slow
-def test_a_hundred_checks_of_a_hundred_pass_under_noise_and_fail_after_a_loss_of_five_points() -> None:
+def test_hundred_checks_pass_under_noise_and_fail_after_a_loss() -> None:
     """Noise of .05 a question is .005 in the mean of a hundred; the tolerance is four times that."""
     random = np.random.default_rng(5)
     before = random.uniform(0.3, 1, 100)
@@ -59,7 +59,7 @@ def test_a_hundred_checks_of_a_hundred_pass_under_noise_and_fail_after_a_loss_of
         assert {check(result(list(before)), noisy, METRIC, {}).passed for noisy in results} == {passes}
 
 
-def test_the_report_has_the_interval_and_the_p_value_of_a_loss() -> None:
+def test_report_has_the_interval_and_p_value_of_a_loss() -> None:
     checked = check(result([0.5] * 20), result([0.25] * 20), METRIC, {})
     failure = ET.fromstring(junit_xml(checked, "materials")).find("testcase[@name='mean difference']/failure")
     assert failure is not None
@@ -73,7 +73,7 @@ def test_too_few_questions_are_named_in_the_verdict() -> None:
     )
 
 
-def test_a_loss_within_the_tolerance_passes_however_certain_it_is() -> None:
+def test_loss_within_the_tolerance_passes_however_certain() -> None:
     checked = check(result([0.5] * 50), result([0.49] * 50), METRIC, {})
     assert checked.difference is not None
     assert checked.difference.high < 0

@@ -34,7 +34,7 @@ def labels(tmp_path: Path) -> Iterator[LabelStore]:
     store.close()
 
 
-def test_the_latest_run_of_each_question_counts_if_it_has_passages() -> None:
+def test_latest_run_of_each_question_with_passages_counts() -> None:
     history = (
         summary("live", "What boils?", status=RunStatus.RUNNING),
         summary("empty", "What boils?", passages=0),
@@ -79,7 +79,7 @@ class TestSampleRun:
         assert comparisons.compare(runs) == first
         assert loaded == ["a", "b", "a"]
 
-    def test_a_ranking_of_one_question_is_graded_by_its_labels(self, run: Run, labels: LabelStore) -> None:
+    def test_ranking_of_one_question_is_graded_by_its_labels(self, run: Run, labels: LabelStore) -> None:
         comparisons = RunComparisons(lambda _: run, labels)
         sampled = comparisons.sampled(summary(run.id, run.question), COSINE, BM25)
         assert sampled is not None and run.index is not None

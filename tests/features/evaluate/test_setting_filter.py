@@ -10,7 +10,7 @@ AXES = axes(SWEEP, METRIC)
 SETTINGS = tuple(measured.setting for measured in SWEEP.results)
 
 
-def test_knobs_come_first_by_their_share_then_costs_and_the_metric() -> None:
+def test_knobs_are_ordered_by_share_before_costs_and_metric() -> None:
     assert [axis.name for axis in AXES] == ["rank.strategy", "chunk.size", "tokens", "ms", METRIC]
     assert AXES[0].share is not None and AXES[1].share is not None and AXES[0].share > AXES[1].share
     assert AXES[1].values == ("300", "500"), "numbers are in order"
@@ -18,7 +18,7 @@ def test_knobs_come_first_by_their_share_then_costs_and_the_metric() -> None:
     assert AXES[2].figures == (100.0, 50.0, 60.0, 80.0)
 
 
-def test_a_range_is_written_into_an_address_and_read_from_it() -> None:
+def test_range_is_written_to_an_address_and_read_back() -> None:
     texts = ["chunk.size:300..300", "tokens:60..100"]
     ranges = read_ranges(texts, AXES)
     by_name = {axis.name: axis for axis in AXES}
@@ -30,12 +30,12 @@ def test_a_range_is_written_into_an_address_and_read_from_it() -> None:
     assert read_ranges(["tokens:100..60"], AXES) == ranges[1:], "in any order"
 
 
-def test_what_is_no_range_of_an_axis_is_left_out() -> None:
+def test_invalid_range_of_an_axis_is_ignored() -> None:
     for text in ("", "tokens", "tokens:1", "tokens:a..b", "tokens:nan..1", "chunk.size:7..500", "gone:1..2"):
         assert read_ranges([text], AXES) == ()
 
 
-def test_settings_in_all_ranges_are_left_and_the_baseline_and_the_tests_stay() -> None:
+def test_settings_in_all_ranges_stay_with_baseline_and_tests() -> None:
     assert matching(SWEEP, AXES, ()) == SETTINGS
     ranges = read_ranges(["tokens:60..100", "chunk.size:300..300"], AXES)
     left = matching(SWEEP, AXES, ranges)
@@ -47,13 +47,13 @@ def test_settings_in_all_ranges_are_left_and_the_baseline_and_the_tests_stay() -
     assert filtered(table, ()).rows == table.rows[:1]
 
 
-def test_a_figure_at_the_end_of_a_range_is_in_it_though_addresses_are_rounded() -> None:
+def test_figure_at_the_end_of_a_rounded_range_is_inside() -> None:
     axis = AXES[-1]
     whole = read_ranges([f"{METRIC}:{axis.text(axis.low)}..{axis.text(axis.high)}"], AXES)
     assert matching(SWEEP, AXES, whole) == SETTINGS
 
 
-def test_a_setting_without_a_figure_is_in_no_range_of_it() -> None:
+def test_setting_without_a_figure_is_in_no_range() -> None:
     measured = results(result("defaults", [0.5] * 60), result("rank.top_k:3", []))
     known = axes(measured, METRIC)
     assert math.isnan(known[-1].figures[1])

@@ -63,7 +63,7 @@ SWEEP = results(
 )
 
 
-def test_settings_that_no_question_tells_apart_are_one_row_and_the_baseline_comes_first() -> None:
+def test_indistinguishable_settings_are_one_row_after_the_baseline() -> None:
     table = setting_table(SWEEP, METRIC, "defaults")
     baseline, better, worse = table.rows
     assert (baseline.settings, baseline.test) == (("defaults",), None)
@@ -77,14 +77,14 @@ def test_settings_that_no_question_tells_apart_are_one_row_and_the_baseline_come
     assert table.comparisons == 2
 
 
-def test_a_row_has_the_figures_of_the_tests_of_one_pair() -> None:
+def test_row_has_the_figures_of_one_pair_of_settings() -> None:
     _, better, _ = setting_table(SWEEP, METRIC, "defaults").rows
     assert better.test is not None
     assert_same(better.test.difference, difference_interval(BASE, BETTER))
     assert better.test.p_value == pytest.approx(2 * randomization_test(BASE, BETTER), abs=1e-4)
 
 
-def test_questions_that_fail_under_one_setting_are_compared_where_both_have_them() -> None:
+def test_settings_are_compared_on_questions_that_both_have() -> None:
     few = result("rank.top_k:3", BETTER)
     few = replace(few, values=dict(list(few.values.items())[:20]))
     _, row = setting_table(results(SWEEP.results[0], few), METRIC, "defaults").rows
@@ -93,7 +93,7 @@ def test_questions_that_fail_under_one_setting_are_compared_where_both_have_them
     assert_same(row.test.difference, difference_interval(BASE[:20], BETTER[:20]))
 
 
-def test_the_share_of_a_knob_is_its_part_of_the_variance_of_the_settings() -> None:
+def test_share_of_a_knob_is_its_part_of_the_variance() -> None:
     additive = results(
         *(
             result(
@@ -110,7 +110,7 @@ def test_the_share_of_a_knob_is_its_part_of_the_variance_of_the_settings() -> No
     assert {value: interval.mean for value, interval in top_k.values} == pytest.approx({3: 0.65, 4: 0.45})
 
 
-def test_a_difference_on_the_half_that_did_not_choose_is_a_confirmation() -> None:
+def test_difference_on_the_held_back_half_is_a_confirmation() -> None:
     conclusion = conclude(SWEEP, METRIC, "defaults")
     assert conclusion.setting == "chunk.size:300"
     assert str(conclusion).startswith("Passage size 300 beats the defaults by .101 nDCG@10 of documents [")
@@ -183,7 +183,7 @@ def test_the_table_leaves_as_csv_parquet_and_markdown() -> None:
     assert baseline.startswith("| 500 | fused | 0.5")
 
 
-def test_experiments_that_are_open_together_keep_their_names_where_they_have_the_same_setting() -> None:
+def test_experiments_opened_together_keep_names_of_equal_settings() -> None:
     other = results(result("defaults", BETTER), result("rank.top_k:3", WORSE))
     both = joined(("first", "first"), (SWEEP, other))
     assert [each.setting for each in both.results] == [
@@ -205,9 +205,7 @@ def test_experiments_that_are_open_together_keep_their_names_where_they_have_the
     )
 
 
-def test_experiments_with_other_embedders_keep_their_names_and_those_over_other_questions_are_refused() -> (
-    None
-):
+def test_experiments_over_other_questions_are_refused_together() -> None:
     other = replace(SWEEP, embedder="words")
     assert {each.setting.partition(": ")[0] for each in joined(("a", "b"), (SWEEP, other)).results} == {
         "a",

@@ -36,7 +36,7 @@ def test_intervals_of_shares_hold_the_true_share(questions: int, share: float) -
 
 @pytest.mark.parametrize("questions", [20, 75, 300])
 @pytest.mark.parametrize("name", list(DISTRIBUTIONS))
-def test_intervals_of_means_near_the_ceiling_hold_the_true_mean(questions: int, name: str) -> None:
+def test_intervals_near_the_ceiling_hold_the_true_mean(questions: int, name: str) -> None:
     true, draw = DISTRIBUTIONS[name]
     intervals = [mean_interval(values) for values in draw(np.random.default_rng(7), (600, questions))]
     assert all(interval.low <= interval.mean <= interval.high for interval in intervals)
@@ -61,7 +61,7 @@ def test_figures_as_published() -> None:
 
 
 @given(st.lists(st.integers(-3, 3), min_size=1, max_size=10))
-def test_the_interval_of_a_difference_leaves_out_zero_where_the_test_rejects(values: list[int]) -> None:
+def test_interval_leaves_out_zero_where_the_test_rejects(values: list[int]) -> None:
     interval = difference_interval([0] * len(values), values)
     rejected = randomization_test([0] * len(values), values) <= SIGNIFICANT
     assert (interval.low > 0 or interval.high < 0) == rejected
@@ -89,7 +89,7 @@ def test_no_p_value_is_printed_as_zero(value: float, text: str) -> None:
     assert p_text(value) == text
 
 
-def test_two_settings_that_differ_by_chance_are_told_apart_in_one_test_of_twenty() -> None:
+def test_chance_differences_are_significant_once_in_twenty() -> None:
     trials = 400
     p_values = [randomization_test(*pair, permutations=400) for pair in RANDOM.uniform(size=(trials, 2, 60))]
     rejected = np.mean(np.array(p_values) <= 0.05)
@@ -119,7 +119,7 @@ def test_equal_settings_have_a_p_value_of_one() -> None:
 
 
 @pytest.mark.parametrize("questions", [1, 5, 6, 14, 15])
-def test_the_smallest_p_value_is_that_of_differences_of_one_sign(questions: int) -> None:
+def test_smallest_p_value_needs_differences_of_one_sign(questions: int) -> None:
     smallest = smallest_p_value(questions)
     assert randomization_test([1.0] * questions, [0.0] * questions) >= smallest
     assert (smallest > SIGNIFICANT) == (questions < 6)

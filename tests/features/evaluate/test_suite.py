@@ -101,7 +101,7 @@ def test_labelled_passages_are_frozen_from_the_command_line(
     assert main(["eval", "check", str(frozen)]) == 0
 
 
-def test_a_file_that_is_no_suite_is_refused_with_what_to_do(tmp_path: Path) -> None:
+def test_file_that_is_no_suite_is_refused_with_advice(tmp_path: Path) -> None:
     path = tmp_path / "suite.zip"
 
     def write(**members: str) -> None:
@@ -171,7 +171,7 @@ def tampered(folder: Path, **members: str) -> str:
         ({"questions": QUESTIONS.replace('"grade": 2', f'"grade": 1{"0" * 400}')}, "a grade is beyond 100"),
     ],
 )
-def test_a_suite_that_was_tampered_with_is_refused_with_the_reason(
+def test_tampered_suite_is_refused_with_the_reason(
     members: dict[str, str],
     message: str,
     tmp_path: Path,
@@ -183,7 +183,7 @@ def test_a_suite_that_was_tampered_with_is_refused_with_the_reason(
     assert message in capsys.readouterr().err
 
 
-def test_names_in_a_suite_reach_neither_the_terminal_nor_the_report_raw(
+def test_names_in_a_suite_reach_no_output_unescaped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("OPENQUERY_DATA", str(tmp_path / "data"))
@@ -207,7 +207,7 @@ def test_a_suite_whose_bytes_are_damaged_is_refused(
     assert broken in capsys.readouterr().err
 
 
-def test_a_suite_that_would_fill_the_memory_is_refused_unread(
+def test_suite_that_would_fill_the_memory_is_refused_unread(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "bomb.zip"
@@ -217,7 +217,7 @@ def test_a_suite_that_would_fill_the_memory_is_refused_unread(
         load_data_set(path)
 
 
-def test_several_settings_are_not_one_and_a_suite_is_a_zip(
+def test_several_settings_are_not_one_and_suites_are_zips(
     tmp_path: Path, knobs: Callable[[str], str]
 ) -> None:
     several = knobs('[rank]\nstrategy = ["bm25", "fused"]\n')

@@ -35,7 +35,7 @@ def tides(text: str = "The moon pulls the water.") -> DataSet:
     )
 
 
-def test_a_summary_counts_and_its_digest_is_that_of_the_content() -> None:
+def test_summary_counts_and_its_digest_follows_the_content() -> None:
     summary = summarize(tides())
     assert (summary.documents, summary.questions, summary.unanswerable) == (1, 2, 1)
     assert (summary.relevant, summary.warnings) == ({0: 1, 1: 1}, ("Line 3 repeats line 2.",))
@@ -78,7 +78,7 @@ def handbook() -> DataSet:
     return load_data_set(HANDBOOK_QUESTIONS, HANDBOOK_NAME)
 
 
-def test_texts_to_embed_are_those_that_there_are_and_none_for_bm25_alone() -> None:
+def test_only_missing_texts_are_embedded_and_none_for_bm25() -> None:
     data = handbook()
     tried = settings({"chunk": {"size": [300, 800]}, "rank": {"strategy": ["cosine", "bm25"]}})
     pages = document_pages(data)
@@ -98,7 +98,7 @@ def test_texts_to_embed_are_those_that_there_are_and_none_for_bm25_alone() -> No
     assert cost.bounds[0] < sum(cost.seconds.values()) < cost.bounds[1]
 
 
-def test_memory_is_that_of_the_embedders_own_dimensions_and_a_hosted_one_is_sent_nothing() -> None:
+def test_memory_follows_the_dimensions_and_hosted_embedders_get_nothing() -> None:
     data, tried = handbook(), settings({"rank": {"strategy": ["cosine"]}})
     texts = [passage.text for passage in document_passages(document_pages(data), Knobs().chunk)]
     hosted = TinyEmbed("models.example")
@@ -108,7 +108,7 @@ def test_memory_is_that_of_the_embedders_own_dimensions_and_a_hosted_one_is_sent
     assert unknown.dollars is None, "no price of it is known"
 
 
-def test_money_and_pairs_are_counted_by_the_price_table_and_settings_share_scores() -> None:
+def test_money_and_pairs_follow_the_prices_and_share_scores() -> None:
     day = date(2026, 11, 1)
     prices = Prices(
         rows=(
@@ -126,7 +126,7 @@ def test_money_and_pairs_are_counted_by_the_price_table_and_settings_share_score
     assert cost.dollars == pytest.approx((2 * (cost.tokens - pair_tokens) + pair_tokens) / 1e6)
 
 
-def test_a_sample_is_the_same_each_time_in_order_and_has_the_defaults() -> None:
+def test_sample_is_repeatable_ordered_and_holds_the_defaults() -> None:
     swept = {"chunk": {"size": list(range(100, 600, 10))}, "rank": {"top_k": [4, 6]}}
     tried, some = settings(swept), settings(swept, sample=10)
     assert some == settings(swept, sample=10)

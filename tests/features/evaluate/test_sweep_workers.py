@@ -54,7 +54,7 @@ async def run(
         return without_times([result async for result in run_experiment(data, tried, embed, pool)])
 
 
-async def test_processes_measure_what_one_thread_measures_and_no_text_is_embedded_twice() -> None:
+async def test_processes_measure_as_one_thread_and_embed_once() -> None:
     tried = settings(SWEEP)
     alone = LetterEmbedder()
     expected = await run(data_set(), tried, alone)
@@ -65,7 +65,7 @@ async def test_processes_measure_what_one_thread_measures_and_no_text_is_embedde
 
 
 @pytest.mark.slow
-async def test_a_sweep_goes_on_when_every_process_is_killed_once() -> None:
+async def test_sweep_goes_on_after_every_process_is_killed() -> None:
     tried = settings(SWEEP)
     expected = await run(data_set(), tried, LetterEmbedder())
     results: list[Result] = []
@@ -96,7 +96,7 @@ async def test_a_cluster_that_loses_a_worker_loses_no_result(cluster: DaskProces
 
 
 @pytest.mark.thorough
-def test_the_command_sends_the_jobs_and_the_embedding_to_a_cluster(
+def test_command_sends_jobs_and_embedding_to_a_cluster(
     cluster: DaskProcesses,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
