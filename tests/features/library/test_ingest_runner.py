@@ -32,7 +32,7 @@ class Stuck(InMemory):
         await super().drop(name)
 
 
-async def test_a_collection_that_a_re_embedding_will_empty_accepts_no_documents(
+async def test_collection_to_be_emptied_for_re_embedding_accepts_no_documents(
     open_library: OpenLibrary,
 ) -> None:
     database = Stuck()
@@ -69,7 +69,7 @@ class WaitingScroll(InMemory):
         return await super().scroll(name, min(limit, 20), after, where)
 
 
-async def test_no_ingest_starts_or_resumes_while_a_collection_is_emptied(open_library: OpenLibrary) -> None:
+async def test_no_ingest_starts_or_resumes_while_emptying(open_library: OpenLibrary) -> None:
     database = WaitingScroll()
     books = open_library(database=database)
     await books.create("books")

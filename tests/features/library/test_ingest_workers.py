@@ -68,7 +68,7 @@ async def cluster(folder: Path) -> AsyncIterator[tuple[Workers, Callable[[], Non
 
 
 @pytest.mark.parametrize("opened", [processes, pytest.param(cluster, marks=pytest.mark.thorough)])
-async def test_an_ingest_that_loses_workers_and_is_interrupted_loses_nothing(
+async def test_interrupted_ingest_with_lost_workers_loses_nothing(
     opened: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with Engine(settings(tmp_path / "alone")) as engine:
@@ -111,7 +111,7 @@ class Gone:
         raise BrokenExecutor
 
 
-async def test_an_ingest_whose_workers_are_all_lost_goes_on_without_them(tmp_path: Path) -> None:
+async def test_ingest_without_any_worker_left_goes_on(tmp_path: Path) -> None:
     async with Engine(settings(tmp_path)) as engine:
         await engine.part(LibraryConnections).library.create("books")
     async with Engine(settings(tmp_path)) as engine:

@@ -56,7 +56,7 @@ def their_passages(*numbers: int) -> list[LibraryPassage]:
     ]
 
 
-async def test_documents_of_all_kinds_are_added_with_page_section_and_title(books: SampleLibrary) -> None:
+async def test_documents_of_all_kinds_have_page_section_and_title(books: SampleLibrary) -> None:
     finished = await books.add(
         Upload("mills.pdf", MILLS),
         Upload("bread.docx", docx("Bread is baked in ovens.")),
@@ -81,14 +81,14 @@ async def test_documents_of_all_kinds_are_added_with_page_section_and_title(book
     assert (about.passages, about.embedder) == (6, "counting")
 
 
-async def test_unread_parts_are_told_in_the_report_and_at_the_document(books: SampleLibrary) -> None:
+async def test_unread_parts_are_told_in_report_and_document(books: SampleLibrary) -> None:
     finished = await books.add(Upload("bread.docx", docx("Bread.", more={"word/media/oven.png": "x"})))
     assert outcomes(finished) == {"bread.docx": "done: 1 picture was not read"}
     (document,) = await books.documents("books")
     assert document.left_out == "1 picture was not read"
 
 
-async def test_the_same_bytes_are_embedded_once_whatever_they_are_called(books: SampleLibrary) -> None:
+async def test_same_bytes_are_embedded_once_under_any_name(books: SampleLibrary) -> None:
     books.embed.gate.clear()  # one of the two is at the embedder until the other has been looked at
     adding = await books.ingests.add("books", [Upload("a.pdf", MILLS), Upload("same.pdf", MILLS)])
     while not adding.progress.ended:
@@ -110,7 +110,7 @@ async def test_the_same_bytes_are_embedded_once_whatever_they_are_called(books: 
     assert outcomes(elsewhere) == {"a.pdf": "done"}
 
 
-async def test_one_bad_document_has_its_reason_and_the_others_are_added(
+async def test_bad_document_has_its_reason_and_others_are_added(
     tmp_path: Path, open_library: OpenLibrary
 ) -> None:
     books = open_library(limits=IngestLimits(file=2_000))
@@ -165,7 +165,7 @@ async def test_one_bad_document_has_its_reason_and_the_others_are_added(
         (IngestLimits(total=30), 3, "OPENQUERY_LIBRARY_MB"),
     ],
 )
-async def test_more_than_the_limits_is_refused_before_anything_is_stored(
+async def test_documents_beyond_the_limits_are_refused_before_storing(
     tmp_path: Path, open_library: OpenLibrary, limits: IngestLimits, count: int, hint: str
 ) -> None:
     database = InMemory()
@@ -183,7 +183,7 @@ async def test_more_than_the_limits_is_refused_before_anything_is_stored(
     assert not (tmp_path / "documents").exists()
 
 
-async def test_a_zip_that_unpacks_to_more_than_there_is_room_for_is_a_failure_of_that_zip(
+async def test_zip_that_unpacks_too_far_fails_alone(
     open_library: OpenLibrary,
 ) -> None:
     books = open_library(limits=IngestLimits(total=100_000))
@@ -198,7 +198,7 @@ async def test_nothing_or_nonsense_is_refused(open_library: OpenLibrary, items: 
         await open_library().ingests.add("books", items)
 
 
-async def test_only_folders_that_the_operator_named_are_read_and_links_do_not_lead_out(
+async def test_only_allowed_folders_are_read_without_following_links(
     tmp_path: Path, open_library: OpenLibrary
 ) -> None:
     (tmp_path / "papers" / "deep").mkdir(parents=True)
@@ -224,7 +224,7 @@ async def test_only_folders_that_the_operator_named_are_read_and_links_do_not_le
         await books.ingests.add("books", [Folder(tmp_path / "papers" / "none")])
 
 
-async def test_what_cannot_be_read_in_a_folder_is_reported_and_the_rest_is_added(
+async def test_unreadable_file_of_a_folder_is_reported_beside_the_rest(
     tmp_path: Path, open_library: OpenLibrary
 ) -> None:
     papers = tmp_path / "papers"
@@ -273,7 +273,7 @@ async def test_passages_come_in_their_order_page_after_page(books: SampleLibrary
     assert [passage.position for passage in passages_read] == list(range(document.passages))
 
 
-async def test_a_page_far_into_a_book_is_read_without_those_before_it(books: SampleLibrary) -> None:
+async def test_page_far_into_a_book_is_read_alone(books: SampleLibrary) -> None:
     pages = [
         [f"Page {number} of the ledger names ferry {number} and its keeper."] for number in range(1, 451)
     ]
@@ -289,7 +289,7 @@ async def test_a_page_far_into_a_book_is_read_without_those_before_it(books: Sam
     assert await books.document("books", "0" * 64) is None
 
 
-async def test_a_passage_whose_document_has_no_known_order_stands_alone(books: SampleLibrary) -> None:
+async def test_passage_without_a_known_order_stands_alone(books: SampleLibrary) -> None:
     await books.create("books")
     theirs = their_passages(1, 2)
     await books.put(*theirs)
@@ -298,9 +298,7 @@ async def test_a_passage_whose_document_has_no_known_order_stands_alone(books: S
     assert await books.reader.passages_on_page("books", "source:other.pdf", 2) == ()
 
 
-async def test_deleting_a_document_deletes_its_file_with_the_last_collection(
-    tmp_path: Path, books: SampleLibrary
-) -> None:
+async def test_file_is_deleted_with_its_last_collection(tmp_path: Path, books: SampleLibrary) -> None:
     for name in ("one", "two"):
         await (await books.ingests.add(name, [Upload("a.pdf", MILLS)])).wait()
     (document,) = await books.documents("one")
@@ -314,7 +312,7 @@ async def test_deleting_a_document_deletes_its_file_with_the_last_collection(
     assert outcomes(await books.add(Upload("a.pdf", MILLS), name="one")) == {"a.pdf": "done"}
 
 
-async def test_a_thousand_documents_of_other_tools_are_listed_beside_ones_own(books: SampleLibrary) -> None:
+async def test_thousand_documents_of_other_tools_are_listed(books: SampleLibrary) -> None:
     await books.add(Upload("a.pdf", MILLS))
     theirs = their_passages(*range(1_000, 2_001))
     await books.put(*(replace(passage, source=f"{passage.page}.pdf") for passage in theirs))
@@ -322,7 +320,7 @@ async def test_a_thousand_documents_of_other_tools_are_listed_beside_ones_own(bo
     assert (documents[0].source, len(documents)) == ("a.pdf", 1 + 1_000)
 
 
-async def test_pages_of_a_pdf_are_drawn_and_of_nothing_else(books: SampleLibrary) -> None:
+async def test_only_pdf_pages_are_drawn(books: SampleLibrary) -> None:
     await books.add(Upload("a.pdf", MILLS), Upload("b.txt", b"Words."))
     keys = {document.source: document.key for document in await books.documents("books")}
     assert Image.open(io.BytesIO(await books.page_image(keys["a.pdf"], 2))).width == 1_000
@@ -335,7 +333,7 @@ async def test_pages_of_a_pdf_are_drawn_and_of_nothing_else(books: SampleLibrary
             await books.page_image(nonsense, 1)
 
 
-async def test_a_collection_of_another_model_is_refused_and_can_be_re_embedded(
+async def test_collection_of_another_model_is_refused_and_can_be_re_embedded(
     tmp_path: Path, open_library: OpenLibrary
 ) -> None:
     database = InMemory()
@@ -385,7 +383,7 @@ async def test_another_model_of_the_same_width_is_refused_too(open_library: Open
         await other.ingests.add("books", [Upload("b.txt", b"Words.")])
 
 
-async def test_a_stopped_ingest_keeps_complete_documents_and_removes_partial_ones(
+async def test_stopped_ingest_keeps_complete_documents_and_removes_partial_ones(
     tmp_path: Path, books: SampleLibrary
 ) -> None:
     await books.add(Upload("whole.txt", b"Whole words."))
@@ -409,7 +407,7 @@ async def test_a_stopped_ingest_keeps_complete_documents_and_removes_partial_one
     assert await books.ingests.unfinished() == ()
 
 
-async def test_an_ingest_whose_database_fails_is_interrupted_and_can_be_resumed(books: SampleLibrary) -> None:
+async def test_ingest_whose_database_fails_can_be_resumed(books: SampleLibrary) -> None:
     items = [Upload(f"{n}.txt", f"Words of number {n}.".encode()) for n in range(8)]
     await books.create("books")
     ingest = await books.ingests.add("books", items)
@@ -439,7 +437,7 @@ class Partly(InMemory):
         return await super().about(name, wait=wait)
 
 
-async def test_a_collection_that_cannot_be_opened_is_listed_with_the_reason(
+async def test_collection_that_cannot_be_opened_is_listed_with_the_reason(
     open_library: OpenLibrary,
 ) -> None:
     database = Partly()
@@ -487,7 +485,7 @@ async def test_an_odd_document_fails_and_the_others_are_added(open_library: Open
     }
 
 
-async def test_documents_of_one_name_in_several_zips_are_all_added(open_library: OpenLibrary) -> None:
+async def test_equal_names_in_several_zips_are_all_added(open_library: OpenLibrary) -> None:
     embed = Counting()
     books = open_library(embed=embed)
     long = "/in a folder with a long name" * 12

@@ -7,7 +7,7 @@ from core.model import LibraryPassage
 from core.model.passage_urls import passage_at_url, passage_url
 
 
-def test_a_passage_without_title_and_source_has_its_first_words_or_its_id_as_title() -> None:
+def test_untitled_passage_is_named_by_first_words_or_id() -> None:
     words = "The mill pond at Harrow Bridge is four metres deep at the sluice and silts up by a hand a year"
     title = title_of(LibraryPassage(id="17", content=f"{words}. It was dredged in spring."))
     assert title == "The mill pond at Harrow Bridge is four metres deep at the sluice and silts up…"

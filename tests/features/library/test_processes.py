@@ -89,7 +89,7 @@ class Watched(FakeEmbed):
         return (await self._model(texts)).vectors
 
 
-async def test_two_processes_add_to_one_data_folder_and_share_its_files(tmp_path: Path) -> None:
+async def test_two_processes_add_to_one_data_folder(tmp_path: Path) -> None:
     processes = await asyncio.gather(*(started(tmp_path, name, 6, 6) for name in ("one", "two")))
     await asyncio.gather(*(said(process, "ended done") for process in processes))
     await asyncio.gather(*(process.wait() for process in processes))
@@ -105,7 +105,7 @@ async def test_two_processes_add_to_one_data_folder_and_share_its_files(tmp_path
         assert stored_files(tmp_path) == set()
 
 
-async def test_a_question_finds_the_page_of_the_pdf_that_answers_it(tmp_path: Path) -> None:
+async def test_question_finds_the_answering_page_of_a_pdf(tmp_path: Path) -> None:
     pages = (
         ["1"],
         ["Bread rises because yeast makes gas."],

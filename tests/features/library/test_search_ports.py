@@ -80,7 +80,7 @@ async def ask(engine: Engine, question: str = QUESTION, **search: object) -> Run
     return await research(question, knobs, await engine.ports(knobs))
 
 
-async def test_a_question_is_answered_from_a_collection_with_the_page_that_it_stands_on(
+async def test_question_is_answered_from_a_collection_with_its_page(
     engine: Engine,
 ) -> None:
     await fill(engine)
@@ -110,7 +110,7 @@ async def test_vectors_that_the_collection_holds_are_not_computed_again(tmp_path
     assert (run.vectors_reused, run.vectors_computed) == (len(MILLS), 0)
 
 
-async def test_vectors_of_unknown_make_are_computed_by_the_embedder_of_the_run(tmp_path: Path) -> None:
+async def test_vectors_of_unknown_origin_are_computed_by_the_run_embedder(tmp_path: Path) -> None:
     async with Engine(Settings(data=tmp_path, ollama_url="")) as engine:
         await fill(engine, embedder="")
     async with Engine(Settings(data=tmp_path, ollama_url="", cache_megabytes=0)) as forgetful:
@@ -120,7 +120,7 @@ async def test_vectors_of_unknown_make_are_computed_by_the_embedder_of_the_run(t
     assert (run.vectors_reused, run.vectors_computed) == (0, len(MILLS))
 
 
-async def test_vectors_of_another_model_of_the_same_width_are_refused(engine: Engine) -> None:
+async def test_vectors_of_another_model_of_equal_width_are_refused(engine: Engine) -> None:
     await fill(engine, embedder="other-model")
 
     run = await ask(engine, origin="library")
@@ -144,7 +144,7 @@ async def test_web_and_collections_are_joined_by_rank(engine: Engine) -> None:
     assert run.sources[0].passage.text == MILLS[0]
 
 
-async def test_a_missing_collection_does_not_keep_the_web_from_answering(engine: Engine) -> None:
+async def test_missing_collection_does_not_stop_the_web_search(engine: Engine) -> None:
     run = await ask(engine, origin="both", collections=["nowhere"])
 
     assert run.status is RunStatus.DONE
@@ -153,7 +153,7 @@ async def test_a_missing_collection_does_not_keep_the_web_from_answering(engine:
     assert any("nowhere" in message for _, message in reply.unresponsive_engines)
 
 
-async def test_a_run_over_nothing_but_a_missing_collection_says_what_is_missing(engine: Engine) -> None:
+async def test_run_over_only_a_missing_collection_says_so(engine: Engine) -> None:
     run = await ask(engine, origin="library", collections=["nowhere"])
 
     assert run.status is RunStatus.FAILED
@@ -194,7 +194,7 @@ async def test_more_collections_than_a_question_searches_must_be_named(engine: E
     assert "--search-collections" in refused.value.hint
 
 
-async def test_a_passage_stays_whole_unless_it_is_longer_than_the_model_reads(engine: Engine) -> None:
+async def test_passage_stays_whole_within_the_model_limit(engine: Engine) -> None:
     readable, too_long = " ".join(MILLS) * 2, " ".join(MILLS) * 6
     await fill(engine, [readable, too_long])
     run = await ask(engine, origin="library")

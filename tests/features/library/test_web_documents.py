@@ -53,7 +53,7 @@ def served(routes: Mapping[str, Route]) -> LoopbackWeb:
     return LoopbackWeb({"/robots.txt": Reply(status=404), **routes})
 
 
-async def test_addresses_of_every_kind_are_added_and_dead_ones_say_why(added: Added) -> None:
+async def test_addresses_of_every_kind_are_added_and_dead_explained(added: Added) -> None:
     routes = {
         "/article": ARTICLE,
         "/paper.pdf": Reply(pdf(["Water wheels turn in rivers."]), "application/octet-stream"),
@@ -101,7 +101,7 @@ async def test_addresses_that_robots_txt_disallows_are_not_fetched(added: Added)
     assert "robots.txt" in reasons["/x"]
 
 
-async def test_a_sitemap_adds_its_own_hosts_addresses_through_nested_and_packed_ones(added: Added) -> None:
+async def test_nested_and_packed_sitemaps_add_addresses_of_their_host(added: Added) -> None:
     async with served({}) as web:
         web.routes |= {
             "/sitemap.xml": Reply(
@@ -123,7 +123,7 @@ async def test_a_sitemap_adds_its_own_hosts_addresses_through_nested_and_packed_
     assert reasons == {"/sitemap.xml": f"done: left out: {left_out}", "/a": "done", "/b": "done"}
 
 
-async def test_a_sitemap_of_too_many_addresses_is_cut_and_says_so(added: Added) -> None:
+async def test_sitemap_of_too_many_addresses_is_cut_and_says_so(added: Added) -> None:
     async with served({"/a0": ARTICLE}) as web:
         web.routes["/sitemap.xml"] = Reply(urls(*(web.url(f"/a{n}") for n in range(50))), "text/xml")
         reasons = await added(web, Sitemap(web.url("/sitemap.xml")), limits=IngestLimits(files=5))

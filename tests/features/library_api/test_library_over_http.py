@@ -86,7 +86,7 @@ def test_a_collection_is_filled_searched_asked_and_deleted(api: Api) -> None:
     assert api.get("/collections").json() == {"collections": []}
 
 
-def test_a_document_is_added_once_however_often_it_is_sent(api: Api) -> None:
+def test_document_is_added_once_however_often_sent(api: Api) -> None:
     replies: list[httpx.Response] = []
 
     def send() -> None:
@@ -107,7 +107,7 @@ def test_a_document_is_added_once_however_often_it_is_sent(api: Api) -> None:
     assert api.get("/collections/twice").json()["passages"] == 1
 
 
-def test_pages_are_added_by_address_and_inner_addresses_are_refused(tmp_path: Path) -> None:
+def test_pages_are_added_by_address_except_internal_addresses(tmp_path: Path) -> None:
     async def page(_request: Request) -> Reply:
         return Reply(
             body=b"<html><body><article><p>" + 20 * b"The pond is deep. " + b"</p></article></body></html>"
@@ -160,7 +160,7 @@ def test_an_upload_that_stops_half_way_leaves_nothing(api: Api) -> None:
     assert api.get("/collections/half").status_code == 404
 
 
-def test_a_reply_that_the_client_has_is_not_sent_again(api: Api) -> None:
+def test_reply_that_the_client_has_is_not_resent(api: Api) -> None:
     put(api, "kept", "pond.md", MILLS)
     digest = hashlib.sha256(MILLS).hexdigest()
     for path in ("/collections", "/collections/kept", f"/collections/kept/documents/{digest}/file"):

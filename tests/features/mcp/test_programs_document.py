@@ -49,7 +49,7 @@ def test_configurations_start_the_command_or_name_the_address() -> None:
             assert server["url"] == "http://127.0.0.1:8501/api/mcp"
 
 
-def test_agent_of_the_document_finds_what_brings_a_passage_in(api: Api) -> None:
+def test_documented_agent_finds_what_brings_a_passage_in(api: Api) -> None:
     api.put("/config", json={"value": DEMO}).raise_for_status()
     (program,) = (block for block in blocks("python") if "why_not" in block)
     program = program.replace("http://127.0.0.1:8000", api.url)

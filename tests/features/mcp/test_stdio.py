@@ -32,7 +32,7 @@ async def test_client_starts_the_command_and_calls_its_tools(warm_folder: Path) 
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="other systems have other signals")
-def test_signal_ends_the_command_while_it_waits_for_a_message(tmp_path: Path) -> None:
+def test_signal_ends_the_command_while_it_waits(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "core", "mcp"]
     client = {
         "protocolVersion": "2025-06-18",

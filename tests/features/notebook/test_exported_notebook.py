@@ -39,7 +39,7 @@ async def test_an_exported_notebook_shows_each_phase_beside_its_bundle(
     assert recorded.run.question in shown[code[0]]
 
 
-async def test_without_its_bundle_a_notebook_says_what_to_do_and_shows_no_traceback(
+async def test_notebook_without_its_bundle_gives_advice_without_a_traceback(
     tmp_path: Path, warm_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from nbclient.exceptions import CellExecutionError
@@ -53,7 +53,7 @@ async def test_without_its_bundle_a_notebook_says_what_to_do_and_shows_no_traceb
     assert ".py" not in failed.value.traceback
 
 
-def test_nothing_of_a_question_is_markdown_html_mathematics_or_code() -> None:
+def test_question_never_becomes_markdown_html_mathematics_or_code() -> None:
     hostile = f"{HOSTILE} $$x$$ \\begin{{x}} **b** `c` [a](javascript:b) \" ' \\ # _i_"
     run = replace(RECORDED.run, question=hostile, id="'\"]\nimport os\n")
     document = export(replace(RECORDED, run=run), ".ipynb")

@@ -81,7 +81,7 @@ def test_a_run_without_anything_shows_and_says_so() -> None:
         run.metrics()
 
 
-def test_retuning_ranks_as_the_pages_do_and_leaves_the_run() -> None:
+def test_retuning_ranks_as_the_pages_and_keeps_the_run() -> None:
     run = notebook_run()
     tuned = run.retune(top_k=3, strategy="bm25")
     expected = ranked(replace(RUN, knobs=tuned.knobs))
@@ -94,7 +94,7 @@ def test_retuning_ranks_as_the_pages_do_and_leaves_the_run() -> None:
     assert run.retune(**{"rank.top_k": 3}).knobs.rank.top_k == 3
 
 
-def test_retuning_costs_a_fraction_of_the_ranking_that_a_slider_waits_for() -> None:
+def test_retuning_costs_a_fraction_of_a_slider_ranking() -> None:
     """Of 2,400 passages: where writing them as JSON takes 1 ms, 25 times that is half of what a slider may take."""
     run = notebook_run(synthetic_run(2400))
     run.retune(top_k=3)
@@ -120,9 +120,7 @@ def test_retuning_costs_a_fraction_of_the_ranking_that_a_slider_waits_for() -> N
         ({"strategy": "best"}, "rank.strategy"),
     ],
 )
-def test_a_setting_that_cannot_be_applied_is_refused_with_what_to_do(
-    values: dict[str, object], message: str
-) -> None:
+def test_setting_that_cannot_apply_is_refused_with_advice(values: dict[str, object], message: str) -> None:
     with pytest.raises(BadInput, match=message) as refused:
         notebook_run().retune(**values)
     assert refused.value.hint
@@ -151,7 +149,7 @@ def test_without_ipywidgets_the_sliders_say_what_to_install(monkeypatch: pytest.
     assert refused.value.hint == "pip install ipywidgets"
 
 
-def test_labels_give_metrics_go_to_retuned_runs_and_leave_with_the_bundle(tmp_path: Path) -> None:
+def test_labels_give_metrics_and_travel_with_runs_and_bundles(tmp_path: Path) -> None:
     stored: list[Label] = []
     run = NotebookRun(RecordedRun.folded(large_run(80)), store=stored.append)
     run.label(1, "relevant")
@@ -167,7 +165,7 @@ def test_labels_give_metrics_go_to_retuned_runs_and_leave_with_the_bundle(tmp_pa
             run.label(rank, grade)
 
 
-async def test_a_text_is_kept_in_an_article_and_leaves_with_the_run(
+async def test_text_kept_in_an_article_is_exported_with_the_run(
     registry: RunRegistry, tmp_path: Path
 ) -> None:
     run = await session.research("How does chunk overlap affect retrieval?", backend="demo", results=2)

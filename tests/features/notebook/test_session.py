@@ -18,7 +18,7 @@ from tests.storage.test_bundle import BUNDLE, RECORDED
 QUESTION = "How does chunk overlap affect retrieval?"
 
 
-async def test_a_question_in_one_line_is_a_run_of_the_history(
+async def test_question_in_one_line_is_a_run_of_history(
     registry: RunRegistry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = await openquery.research(QUESTION, backend="demo", top_k=4)
@@ -49,7 +49,7 @@ def test_bundle_with_texts_is_opened_before_one_without(
     assert [passage.text for passage in run.run.passages] == [p.text for p in RECORDED.run.passages]
 
 
-async def test_what_is_wrong_with_a_question_is_said_before_anything_is_asked(registry: RunRegistry) -> None:
+async def test_invalid_question_is_told_before_anything_is_asked(registry: RunRegistry) -> None:
     for question, values in ((" ", {}), (QUESTION, {"top": 3}), (QUESTION, {"top_k": "many"})):
         with pytest.raises(BadInput):
             await openquery.research(question, **values)
@@ -76,7 +76,7 @@ async def test_a_cell_that_is_interrupted_stops_its_run(
     assert openquery.open_run(started[0]).status in ("stopped", "done")
 
 
-def test_a_run_that_is_not_there_is_told_with_what_to_do(
+def test_missing_run_is_told_with_advice(
     registry: RunRegistry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -91,7 +91,7 @@ def test_a_run_that_is_not_there_is_told_with_what_to_do(
     assert openquery.open_run(RECORDED.run.id).run.question == RECORDED.run.question
 
 
-def test_the_run_of_a_file_that_is_no_bundle_is_none() -> None:
+def test_file_that_is_no_bundle_has_no_run() -> None:
     assert run_of_bundle(to_bundle(RECORDED)) == RECORDED.run.id
     assert [run_of_bundle(document) for document in (b"", b"PK", BUNDLE[:100], BUNDLE[100:])] == [""] * 4
 

@@ -58,7 +58,7 @@ def sentences(notebook: Any) -> Iterator[str]:
     yield f"{new} new passages, of which {entered} are in the context."
 
 
-async def test_the_tour_runs_and_shows_what_it_is_stored_with(
+async def test_tour_runs_and_gives_its_stored_outputs(
     tmp_path: Path, warm_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stored = parsed(TOUR.read_bytes())
@@ -73,7 +73,7 @@ async def test_the_tour_runs_and_shows_what_it_is_stored_with(
     assert missing == []
 
 
-def test_the_stored_outputs_name_no_folder_of_a_machine_and_no_warning() -> None:
+def test_stored_outputs_name_no_local_folder_and_no_warning() -> None:
     text = TOUR.read_text("utf-8")
     assert not re.search(r"/(?:home|root|tmp|Users|work|usr)/|[A-Z]:\\\\|Traceback|Warning", text)
     assert parsed(text.encode()).cells

@@ -43,7 +43,7 @@ def section(document: str, anchor: str) -> str:
 RUN = run_of(answer=MARKDOWN_ANSWER, question="How is a *tide mill* licensed?")
 
 
-def test_every_citation_leads_to_its_source_with_title_address_and_passage() -> None:
+def test_citation_leads_to_title_address_and_passage_of_its_source() -> None:
     document = answer_document(RUN)
     cited = [target for target in links(document) if target.startswith("#")]
     assert len(cited) == len([mark for mark in RUN.check.citations if mark.known])
@@ -56,7 +56,7 @@ def test_every_citation_leads_to_its_source_with_title_address_and_passage() -> 
 
 
 @pytest.mark.parametrize("heading", ["Source 1", "source *1*", "Source 2"])
-def test_a_heading_of_the_answer_does_not_take_the_place_of_a_source(heading: str) -> None:
+def test_heading_of_an_answer_does_not_replace_a_source(heading: str) -> None:
     for run in (run_of(answer=f"## {heading}\n\nSo [1][2]."), run_of(answer="So [1][2].", question=heading)):
         document = answer_document(run)
         cited = [target.removeprefix("#") for target in links(document) if target.startswith("#")]
@@ -89,7 +89,7 @@ def test_nothing_in_the_document_acts() -> None:
     assert anchors(document).count("source-2") == 1
 
 
-def test_a_run_without_an_answer_or_sources_is_a_document_all_the_same() -> None:
+def test_run_without_an_answer_or_sources_is_a_document() -> None:
     assert answer_document(Run(question="What?")).startswith("# What?\n\n## About this answer\n")
 
 
@@ -121,7 +121,7 @@ def test_a_name_is_safe_on_every_file_system(question: str) -> None:
     assert len(stem) <= NAME_LIMIT + len("openquery-")
 
 
-def test_a_long_question_is_cut_between_words_and_never_inside_a_letter() -> None:
+def test_long_question_is_cut_between_words_not_inside_letters() -> None:
     assert export_name("word " * 50, "") == "-".join(["word"] * 12)
     assert export_name("x" * 500, "") == "x" * NAME_LIMIT
     assert export_name("ह" + "ूँ" * 200, "")

@@ -14,7 +14,7 @@ TURN = next_turn(FIRST, written="And *how* old?", answer_from=AnswerFrom.PAGES, 
 SECOND = replace(run_of(answer="Very old [2] <img src=x>.", question="How old is a tide mill?"), turn=TURN)
 
 
-def test_questions_stand_as_they_were_written_and_citations_lead_to_one_list_of_sources() -> None:
+def test_questions_are_verbatim_and_citations_share_one_source_list() -> None:
     document = conversation_document([FIRST, SECOND])
     assert [line for line in document.splitlines() if line.startswith(("# ", "## "))] == [
         "# What is a tide mill?",
@@ -32,7 +32,7 @@ def test_questions_stand_as_they_were_written_and_citations_lead_to_one_list_of_
     assert not loads_or_runs(document)
 
 
-def test_as_json_each_turn_names_its_sources_by_their_numbers() -> None:
+def test_json_turns_name_their_sources_by_number() -> None:
     value = conversation_json([FIRST, SECOND])
     first, second = value["turns"]
     assert (first["written"], first["answer_from"]) == (FIRST.question, None)

@@ -12,7 +12,7 @@ from tests.storage.test_bundle import BUNDLE, RECORDED, same
 pytestmark = pytest.mark.slow
 
 
-def test_a_bundle_is_opened_and_exported_again_from_the_history(tmp_path: Path) -> None:
+def test_bundle_is_opened_and_exported_again_from_history(tmp_path: Path) -> None:
     file, out = tmp_path / "run.zip", tmp_path / "again.zip"
     file.write_bytes(BUNDLE)
     opened = openquery(tmp_path / "data", "open", str(file))
@@ -25,7 +25,7 @@ def test_a_bundle_is_opened_and_exported_again_from_the_history(tmp_path: Path) 
     assert b"a.example" in (tmp_path / "run.csl.json").read_bytes()
 
 
-def test_what_is_new_since_a_run_without_its_texts_is_refused_before_anything_is_asked(
+def test_news_since_a_run_without_texts_is_refused_early(
     tmp_path: Path,
 ) -> None:
     file = tmp_path / "run.offsets.zip"
@@ -43,7 +43,7 @@ def test_what_is_new_since_a_run_without_its_texts_is_refused_before_anything_is
         (("export", "nowhere", "--out", "run.exe"), "has to end in .zip, "),
     ],
 )
-def test_what_is_not_there_or_not_possible_is_told_in_words(
+def test_missing_or_impossible_exports_are_told_in_words(
     tmp_path: Path, arguments: tuple[str, ...], message: str
 ) -> None:
     done = openquery(tmp_path, *arguments)

@@ -110,7 +110,7 @@ def test_each_format_writes_the_sample_run() -> None:
 
 
 @pytest.mark.parametrize("name", ["run", "run.pdf", "zip", "run.zip.part"])
-def test_a_name_without_a_known_ending_is_refused_with_the_endings(name: str) -> None:
+def test_name_without_a_known_ending_is_refused_with_the_endings(name: str) -> None:
     with pytest.raises(BadInput) as refused:
         ending_of(name)
     assert ".csl.json" in refused.value.hint
@@ -119,7 +119,7 @@ def test_a_name_without_a_known_ending_is_refused_with_the_endings(name: str) ->
 @pytest.mark.parametrize(
     "ending", [".csv", ".parquet", ".hits.parquet", ".pages.parquet", ".bib", ".ris", ".csl.json"]
 )
-def test_a_run_that_has_nothing_of_a_kind_says_so(ending: str) -> None:
+def test_run_that_has_nothing_of_a_kind_says_so(ending: str) -> None:
     empty = folded_run(RECORDED.records[:5])
     with pytest.raises(BadInput) as refused:
         export(RecordedRun(run=empty), ending)
@@ -183,7 +183,7 @@ def test_citations_of_the_page_lead_to_its_sources() -> None:
     assert '<h3 id="source-1">Source 1</h3>' in page
 
 
-def test_a_table_has_every_passage_with_its_scores_and_no_formula() -> None:
+def test_table_has_every_passage_with_scores_and_no_formula() -> None:
     recorded = with_page(title="=HYPERLINK(1)")
     rows = list(csv.DictReader(io.StringIO(export(recorded, ".csv").decode("utf-8-sig"))))
     assert [(row["rank"], row["source"], row["text"]) for row in rows] == [
@@ -208,7 +208,7 @@ def test_parquet_has_the_same_table_with_vectors() -> None:
 
 
 @pytest.mark.slow
-def test_hits_and_pages_are_tables_as_a_notebook_shows_them() -> None:
+def test_hits_and_pages_are_tables_as_in_a_notebook() -> None:
     from pyarrow import parquet
 
     hits = parquet.read_table(io.BytesIO(export(RECORDED, ".hits.parquet"))).to_pylist()
@@ -222,7 +222,7 @@ def test_hits_and_pages_are_tables_as_a_notebook_shows_them() -> None:
     ]
 
 
-def test_nothing_that_only_one_format_needs_is_loaded_with_the_others() -> None:
+def test_libraries_of_one_format_are_not_loaded_for_others() -> None:
     code = "import sys, core.features.share.formats; print('pyarrow' in sys.modules, 'pandas' in sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert loaded.stdout.split() == ["False", "False"]

@@ -22,11 +22,11 @@ def parts(html: str) -> dict[str, str]:
     return dict(PART.findall(html))
 
 
-def test_a_file_of_500_passages_has_at_most_five_megabytes() -> None:
+def test_file_of_500_passages_has_at_most_five_megabytes() -> None:
     assert len(html_export(synthetic_run(500, width=1024)).encode()) <= MOST_BYTES
 
 
-def test_the_manifest_has_the_digest_of_every_part_and_no_part_holds_a_tag() -> None:
+def test_manifest_digests_every_part_and_no_part_holds_tags() -> None:
     found = parts(html_export(synthetic_run(60)))
     manifest = json.loads(found.pop("manifest"))
     page = manifest["parts"].pop("page")

@@ -45,7 +45,7 @@ async def test_every_event_happens_at_its_time_by_the_speed(speed: float) -> Non
     assert run_to_json(happened[-1][1], vectors=True) == run_to_json(RECORDED.run, vectors=True)
 
 
-async def test_events_are_within_50_ms_of_their_times_by_a_real_clock() -> None:
+async def test_events_are_within_50_ms_of_their_real_times() -> None:
     recorded = RecordedRun.folded(RECORDED.records[:12])
     began = time.monotonic()
     late = [time.monotonic() - began - record.at async for record, _ in replay(recorded, Playhead())]
@@ -54,7 +54,7 @@ async def test_events_are_within_50_ms_of_their_times_by_a_real_clock() -> None:
     assert min(late) > -0.001 and sorted(late)[3] < 0.05
 
 
-async def test_it_halts_when_a_phase_has_begun_until_it_is_told_to_go_on() -> None:
+async def test_replay_halts_when_a_phase_began_until_continued() -> None:
     clock = Clock()
     (halt,) = phase_starts(RECORDED, [Phase.EMBED])
     playhead = Playhead(halts=[halt], clock=clock)
@@ -74,7 +74,7 @@ async def test_it_halts_when_a_phase_has_begun_until_it_is_told_to_go_on() -> No
     assert all(4.5 < delay < 5.5 for delay in delays[begun + 1 :])
 
 
-def test_it_can_be_paused_and_goes_on_at_another_speed_where_it_stood() -> None:
+def test_replay_is_paused_and_resumes_at_another_speed() -> None:
     clock = Clock()
     replayed = Replay(RECORDED, playhead := Playhead(speed=2, clock=clock))
     last = RECORDED.records[-1].at
@@ -96,7 +96,7 @@ def test_it_can_be_paused_and_goes_on_at_another_speed_where_it_stood() -> None:
     assert run_to_json(replayed.current()) == run_to_json(RECORDED.run)
 
 
-def test_what_followed_an_import_without_events_is_replayed_at_once() -> None:
+def test_events_after_an_import_without_events_replay_at_once() -> None:
     clock = Clock()
     recorded = RecordedRun.folded(
         [Record(DONE.seconds, RunResumed(DONE.knobs)), Record(DONE.seconds + 2, RunDone())], DONE
@@ -113,7 +113,7 @@ async def test_a_run_without_events_cannot_be_replayed() -> None:
 
 
 @pytest.mark.slow
-def test_a_bundle_is_replayed_in_the_terminal_and_waits_for_enter(
+def test_bundle_is_replayed_in_the_terminal_and_waits_for_enter(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / "run.zip"

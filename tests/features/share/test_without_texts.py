@@ -122,7 +122,7 @@ def test_nothing_that_others_wrote_is_in_the_file(as_document: bool) -> None:
 
 
 @pytest.mark.parametrize("ends", range(1, len(TOLD) + 1, 3))
-def test_it_opens_wherever_the_run_was_interrupted_and_leaves_again_as_it_came(ends: int) -> None:
+def test_run_without_texts_opens_and_exports_unchanged(ends: int) -> None:
     recorded = RecordedRun.folded(records(*TOLD[:ends]))
     file = export(recorded, ENDING)
     read = from_bundle(file)
@@ -131,7 +131,7 @@ def test_it_opens_wherever_the_run_was_interrupted_and_leaves_again_as_it_came(e
     assert [record.at for record in read.records] == [record.at for record in recorded.records]
 
 
-def test_the_run_is_shown_with_what_it_has_and_ranks_nothing() -> None:
+def test_run_without_texts_is_shown_and_ranks_nothing() -> None:
     run = from_bundle(export(RECORDED, ENDING)).run
     assert run.index is not None and run.ranking is not None
     assert run.text == DONE.text  # a model's own

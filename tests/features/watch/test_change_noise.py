@@ -10,7 +10,7 @@ from core.features.watch.change_noise import FALSE_ALARMS, MOST_REPEATS, exceedi
 
 
 @pytest.mark.parametrize("repeats", [3, 5, 10, 20, MOST_REPEATS])
-def test_the_rule_keeps_its_bound_and_asks_no_more_than_it_has_to(repeats: int) -> None:
+def test_rule_keeps_its_bound_and_asks_no_more(repeats: int) -> None:
     asks, rank = noise_rule(repeats)
     scores = len(ChangeScores._fields)
 
@@ -41,7 +41,7 @@ def _drawn(draw: random.Random, heavy: int) -> ChangeScores:
     return ChangeScores(*(draw.random() ** heavy for _ in ChangeScores._fields))
 
 
-def test_a_score_that_equals_the_noise_does_not_exceed_it() -> None:
+def test_score_that_equals_the_noise_does_not_exceed_it() -> None:
     noise = [ChangeScores(sources=0.5, texts=0, answer=0.2)] * 5
     assert exceeding(noise, noise[0]) == frozenset()
     assert exceeding(noise, ChangeScores(sources=0.4, texts=0.1, answer=0.3)) == {"texts", "answer"}

@@ -120,7 +120,7 @@ async def watching(folder: Path, seed: int = 0, noise: float = 0.0) -> AsyncIter
 
 
 @pytest.mark.thorough
-async def test_a_hundred_unchanged_pairs_have_at_most_five_false_alarms(tmp_path: Path) -> None:
+async def test_hundred_unchanged_pairs_have_at_most_five_false_alarms(tmp_path: Path) -> None:
     alarms = 0
     for seed in range(5):
         async with watching(tmp_path / str(seed), seed, noise=0.2) as world:
@@ -165,7 +165,7 @@ async def test_a_source_that_is_gone_is_told(tmp_path: Path) -> None:
         assert f"- [1] Kettle {gone}" in "\n".join(changed.lines)
 
 
-async def test_a_run_that_failed_says_so_and_the_earlier_state_stays(tmp_path: Path) -> None:
+async def test_failed_run_says_so_and_the_earlier_state_stays(tmp_path: Path) -> None:
     async with watching(tmp_path) as world:
         world.web.down = True
         (failed,) = await world.look()
@@ -178,7 +178,7 @@ async def test_a_run_that_failed_says_so_and_the_earlier_state_stays(tmp_path: P
         assert failed.failed and world.state.read_bytes() == kept
 
 
-async def test_a_question_is_asked_when_it_is_due_also_by_a_process_that_starts_later(tmp_path: Path) -> None:
+async def test_due_question_is_asked_by_a_process_started_later(tmp_path: Path) -> None:
     async with watching(tmp_path) as world:
         told: list[Report] = []
         world.clock.ends = world.clock.time + timedelta(hours=13)
@@ -245,7 +245,7 @@ def test_a_file_has_questions_with_their_own_knobs(tmp_path: Path) -> None:
         "x" * 1001,
     ],
 )
-def test_a_line_that_is_no_question_is_named_by_its_number(tmp_path: Path, line: str) -> None:
+def test_line_that_is_no_question_is_named_by_number(tmp_path: Path, line: str) -> None:
     file = tmp_path / "questions"
     file.write_text(f"What is BM25?\n{line}\n", "utf-8")
     with pytest.raises(BadInput, match=r"questions, line 2: ") as refused:
@@ -265,7 +265,7 @@ def test_a_state_of_something_else_is_refused_and_stays(tmp_path: Path) -> None:
     assert openquery(tmp_path, "watch", str(tmp_path / "questions"), "--once", "--repeats", "1").code == 2
 
 
-def test_the_command_prints_json_lines_and_its_runs_can_be_asked_again(tmp_path: Path) -> None:
+def test_command_prints_json_lines_of_runs_that_can_be_repeated(tmp_path: Path) -> None:
     (tmp_path / "questions").write_text(
         '{"question": "How does chunk overlap affect retrieval?", "knobs": {"search.backend": "demo"}}\n'
     )

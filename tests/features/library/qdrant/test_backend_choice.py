@@ -19,7 +19,7 @@ async def probe(engine: Engine) -> Probe:
     return next(report for report in await probes(engine) if report.part == "Qdrant")
 
 
-async def test_without_a_url_the_library_is_a_folder_below_the_data_folder(tmp_path: Path) -> None:
+async def test_library_without_a_url_is_in_the_data_folder(tmp_path: Path) -> None:
     async with Engine(Settings(data=tmp_path, ollama_url="", workers=1)) as engine:
         report = await probe(engine)
         assert (report.state, "library" in report.detail) == (ProbeState.OFF, True)
@@ -58,7 +58,7 @@ async def test_with_a_url_it_is_on_that_server(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("url", ["ftp://x", "http://", "http://user:secret-word@x", "http://x:99999"])
-def test_an_address_that_cannot_be_one_is_refused_at_the_start(url: str, tmp_path: Path) -> None:
+def test_invalid_address_is_refused_at_the_start(url: str, tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="QDRANT_URL") as failed:
         Settings.read(data=tmp_path, qdrant_url=url)
     assert "secret-word" not in str(failed.value)

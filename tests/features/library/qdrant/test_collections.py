@@ -177,7 +177,7 @@ async def test_holdings_are_the_documents_with_most_passages_first(shelf: Collec
     assert (await shelf.about(NAME)).embedder == "m"
 
 
-async def test_what_does_not_fit_is_refused_with_what_to_do(shelf: Collections) -> None:
+async def test_unfitting_vectors_are_refused_with_advice(shelf: Collections) -> None:
     stored, vectors = await filled(shelf)
     narrow, nan = np.ones((1, 3), dtype=np.float32), np.full((1, WIDTH), np.nan, dtype=np.float32)
     for wrong in (
@@ -241,7 +241,7 @@ async def test_a_collection_may_be_deleted_while_it_is_searched(shelf: Collectio
     assert await shelf.names() == ()
 
 
-async def test_writers_and_readers_do_not_get_in_each_others_way(shelf: Collections) -> None:
+async def test_writers_and_readers_do_not_disturb_each_other(shelf: Collections) -> None:
     await shelf.create(NAME, WIDTH)
     documents = [passages(40, f"d{number}", f"{number}.pdf") for number in range(6)]
     await asyncio.gather(

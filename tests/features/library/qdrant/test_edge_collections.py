@@ -59,7 +59,7 @@ async def test_what_was_put_is_there_after_a_restart(tmp_path: Path) -> None:
     await again.aclose()
 
 
-async def test_killing_its_process_during_a_put_loses_nothing_that_was_confirmed(tmp_path: Path) -> None:
+async def test_killing_its_process_during_a_put_loses_nothing_confirmed(tmp_path: Path) -> None:
     shelf = await filled(tmp_path, 2)
     confirmed = 2
 
@@ -81,7 +81,7 @@ async def test_killing_its_process_during_a_put_loses_nothing_that_was_confirmed
     await shelf.aclose()
 
 
-async def test_killing_openquery_during_a_put_loses_nothing_that_was_confirmed(tmp_path: Path) -> None:
+async def test_killing_openquery_during_a_put_loses_nothing_confirmed(tmp_path: Path) -> None:
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         *("-m", "tests.features.library.qdrant.put_until_killed", str(tmp_path)),
@@ -97,7 +97,7 @@ async def test_killing_openquery_during_a_put_loses_nothing_that_was_confirmed(t
     await shelf.aclose()
 
 
-async def test_a_second_process_learns_who_has_it_and_gets_it_afterwards(tmp_path: Path) -> None:
+async def test_second_process_learns_the_owner_and_gets_it_afterwards(tmp_path: Path) -> None:
     first = await filled(tmp_path)
     second = EdgeCollections(tmp_path, lock_timeout=0.1)
     assert await second.names() == (NAME,)
@@ -118,7 +118,7 @@ async def test_a_second_process_learns_who_has_it_and_gets_it_afterwards(tmp_pat
     await second.aclose()
 
 
-async def test_waiting_for_one_collection_holds_nobody_up_who_asks_for_another(tmp_path: Path) -> None:
+async def test_waiting_for_one_collection_blocks_no_other(tmp_path: Path) -> None:
     first = await filled(tmp_path)
     second = EdgeCollections(tmp_path, lock_timeout=20)
     await second.create("another", WIDTH)
@@ -141,7 +141,7 @@ async def test_an_idle_collection_is_closed(tmp_path: Path) -> None:
     await asyncio.gather(first.aclose(), second.aclose())
 
 
-async def test_two_processes_that_make_one_collection_at_once_make_one(tmp_path: Path) -> None:
+async def test_two_processes_making_one_collection_make_one(tmp_path: Path) -> None:
     shelves = [EdgeCollections(tmp_path, idle=0.05, lock_timeout=20) for _ in range(3)]
     await asyncio.gather(*(shelf.create(NAME, WIDTH) for shelf in shelves))
     assert await shelves[0].names() == (NAME,)
@@ -175,7 +175,7 @@ async def test_a_folder_that_cannot_be_one_is_said_so(tmp_path: Path) -> None:
     await shelf.aclose()
 
 
-async def test_nothing_is_written_outside_the_folder_and_leftovers_are_no_collections(tmp_path: Path) -> None:
+async def test_nothing_is_written_outside_and_leftovers_are_no_collections(tmp_path: Path) -> None:
     folder = tmp_path / "library"
     (folder / ".dropped-1").mkdir(parents=True)
     (folder / ".dropped-1" / "edge_config.json").write_text("{}")

@@ -95,7 +95,7 @@ async def test_every_point_is_read_whatever_its_id_and_payload(shelf: Collection
     assert (*first, *rest) == everything
 
 
-async def test_they_are_found_by_their_vectors_which_come_back_at_unit_length(shelf: Collections) -> None:
+async def test_foreign_collections_are_searched_and_vectors_return_at_unit_length(shelf: Collections) -> None:
     query = VECTORS[2] / np.linalg.norm(VECTORS[2])
     neighbours = await shelf.nearest(NAME, query, 2)
     assert {neighbour.passage.id for neighbour in neighbours} == {"42", LAST}
@@ -104,7 +104,7 @@ async def test_they_are_found_by_their_vectors_which_come_back_at_unit_length(sh
         assert np.allclose(neighbour.vector, query, atol=1e-6)
 
 
-async def test_a_page_is_found_whether_it_was_written_as_text_or_as_a_number(shelf: Collections) -> None:
+async def test_page_number_is_read_from_text_or_number(shelf: Collections) -> None:
     vector = VECTORS[0]
     for where, ids in (
         ({"page": 3}, {"1", "7", "42"}),

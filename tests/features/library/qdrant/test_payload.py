@@ -34,7 +34,7 @@ JSON = st.recursive(
 )
 
 
-def test_a_passage_is_written_in_the_shape_that_other_tools_use() -> None:
+def test_passage_is_written_in_the_shape_other_tools_use() -> None:
     payload = to_payload(FULL)
     assert payload["content"] == "words"
     assert set(payload) == {"content", "metadata"}
@@ -133,7 +133,7 @@ BOTH = {
     ],
     ids=["LangChain", "LlamaIndex", "flat", "beside the text and nested"],
 )
-def test_the_text_and_all_metadata_are_found_wherever_a_tool_puts_them(
+def test_text_and_metadata_are_found_wherever_tools_put_them(
     payload: dict[str, Any], read: dict[str, Any], metadata: dict[str, Any]
 ) -> None:
     passage = from_payload("7", payload)
@@ -170,7 +170,7 @@ def test_a_page_is_a_number_however_it_was_written(page: Any, read: int | None) 
 
 
 @pytest.mark.parametrize("name", ["book_content", "a", "9", "A.b-c_d", "x" * 100, " padded "])
-def test_a_usual_name_is_taken_without_the_blanks_around_it(name: str) -> None:
+def test_usual_name_is_taken_without_surrounding_blanks(name: str) -> None:
     assert checked_name(name) == name.strip()
 
 
@@ -183,7 +183,7 @@ def test_a_name_that_could_lead_elsewhere_is_refused(name: str) -> None:
     assert failed.value.hint
 
 
-def test_the_same_passage_of_the_same_document_by_the_same_model_has_the_same_id() -> None:
+def test_same_passage_and_model_have_the_same_id() -> None:
     assert passage_id("d", 3, "m") == FULL.id == str(uuid.UUID(FULL.id))
     assert (
         len({passage_id(*parts) for parts in (("d", 3, "m"), ("d", 3, "n"), ("d", 4, "m"), ("e", 3, "m"))})
@@ -201,7 +201,7 @@ def test_what_no_point_can_have_is_no_id(text: str) -> None:
     assert point_id(text) is None
 
 
-def test_a_filter_that_is_plain_asks_for_one_thing_a_field() -> None:
+def test_plain_filter_asks_for_one_value_a_field() -> None:
     condition = filter_of({"source": "7", "page": 3, "document": ""}, plain=True)
     assert condition is not None
     assert [len(clause["should"]) for clause in condition["must"]] == [1, 1, 1]

@@ -85,7 +85,7 @@ async def test_every_fault_is_reported_in_words(qdrant: FakeQdrant, fault: Reply
     assert qdrant.url in failed.message
 
 
-async def test_a_wrong_key_and_a_missing_one_are_told_apart(qdrant: FakeQdrant) -> None:
+async def test_wrong_and_missing_keys_are_told_apart(qdrant: FakeQdrant) -> None:
     wrong = await failure(ServerCollections(qdrant.url, SecretStr("another-key")))
     assert "refused the key" in wrong.message
     assert "QDRANT_API_KEY" in wrong.hint
@@ -116,7 +116,7 @@ async def test_a_connection_that_broke_once_is_tried_again(qdrant: FakeQdrant) -
     await shelf.aclose()
 
 
-async def test_the_key_goes_with_every_request_and_nothing_else_is_asked(qdrant: FakeQdrant) -> None:
+async def test_key_goes_with_every_request_and_nothing_else_leaks(qdrant: FakeQdrant) -> None:
     shelf = ServerCollections(qdrant.url, SecretStr(KEY))
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # of an insecure connection, of versions that differ
@@ -143,7 +143,7 @@ async def test_what_is_counted_and_narrowed_by_gets_an_index(qdrant: FakeQdrant)
     await shelf.aclose()
 
 
-async def test_a_collection_that_was_made_anew_in_another_shape_is_noticed(qdrant: FakeQdrant) -> None:
+async def test_collection_recreated_in_another_shape_is_noticed(qdrant: FakeQdrant) -> None:
     shelf, other = (ServerCollections(qdrant.url, SecretStr(KEY)) for _ in range(2))
     await shelf.create(NAME, WIDTH)
     await shelf.put(NAME, [PASSAGE], VECTOR[None])
@@ -186,7 +186,7 @@ def test_an_address_is_understood_as_people_write_it(typed: str, meant: str) -> 
     "typed",
     ["ftp://x", "http://", "http://x:99999", "https://user:secret-word@x", "http://x/?api-key=secret-word"],
 )
-def test_an_address_that_is_none_or_holds_a_secret_is_refused(typed: str) -> None:
+def test_invalid_address_or_one_with_a_secret_is_refused(typed: str) -> None:
     with pytest.raises(BadInput) as failed:
         ServerCollections(typed)
     assert failed.value.hint
