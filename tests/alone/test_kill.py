@@ -89,9 +89,7 @@ def killed(forks: Forks, folder: Path, after: float) -> tuple[dict[str, int], li
     return kept, ended
 
 
-def test_fifty_kills_lose_no_run_that_had_ended_and_no_event_that_was_kept(
-    forks: Forks, tmp_path: Path
-) -> None:
+def test_fifty_kills_lose_no_ended_run_and_no_stored_event(forks: Forks, tmp_path: Path) -> None:
     complete(forks, tmp_path, 1)  # fills the cache
     began = time.monotonic()
     whole = [run for run, status, _ in complete(forks, tmp_path, 3) if status == "done"]
@@ -131,7 +129,7 @@ def test_fifty_kills_lose_no_run_that_had_ended_and_no_event_that_was_kept(
     assert [status for _, status, _ in complete(forks, tmp_path, 1)] == ["done"], "life goes on"
 
 
-def test_a_full_disk_is_a_message_and_earlier_runs_stay(forks: Forks, tmp_path: Path) -> None:
+def test_full_disk_is_a_message_and_earlier_runs_stay(forks: Forks, tmp_path: Path) -> None:
     first = complete(forks, tmp_path, 2)
     size = max(path.stat().st_size for path in tmp_path.iterdir())
     second = complete(forks, tmp_path, 6, bytes_at_most=size + 60_000)

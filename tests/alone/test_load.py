@@ -41,7 +41,7 @@ def runs(tmp_path: Path) -> Iterator[RunRegistry]:
     runs.close()
 
 
-def test_fifty_runs_at_once_wait_their_turn_in_order_and_all_end(runs: RunRegistry) -> None:
+def test_fifty_concurrent_runs_wait_in_order_and_all_end(runs: RunRegistry) -> None:
     began: list[str] = []
     under_way: set[str] = set()
     most = 0

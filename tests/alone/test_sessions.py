@@ -26,7 +26,7 @@ QUERIES = '["chunk overlap", "passage boundaries"]'
 
 @pytest.mark.timeout(2 * PATIENCE)
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is read from /proc")
-def test_forty_sessions_wait_their_turn_and_one_that_looks_away_holds_up_no_other(tmp_path: Path) -> None:
+def test_forty_sessions_wait_in_turn_and_none_blocks_another(tmp_path: Path) -> None:
     """Every session is a real websocket that polls as a browser does; some never read what they are sent."""
     with (
         FakeOpenAI() as model,

@@ -4,7 +4,7 @@ from bench.coverage import questions, verdicts
 from bench.demo_library import demo_library
 
 
-def test_half_of_the_questions_are_held_back_and_half_of_each_half_have_an_answer() -> None:
+def test_half_of_the_questions_and_their_answers_are_held_back() -> None:
     asked = questions()
     assert len({row.question for row in asked}) == len(asked) >= 100
     for held_back in (False, True):
@@ -13,7 +13,7 @@ def test_half_of_the_questions_are_held_back_and_half_of_each_half_have_an_answe
         assert sum(bool(row.text) for row in half) * 2 == len(half)
 
 
-async def test_coverage_is_right_about_questions_that_did_not_choose_it(warm_folder: Path) -> None:
+async def test_coverage_holds_on_questions_that_did_not_choose_it(warm_folder: Path) -> None:
     async with demo_library(warm_folder) as (run, ports):
         assert len(run.pages) == 30, "every article was read"
         result = await verdicts(run, ports.embed, held_back=True)

@@ -9,7 +9,7 @@ from bench.followups import HUMAN, JOINED, METRICS, RAW, SCRIPTED, conversations
 from core.features.evaluate.statistics.significance import mean_interval
 
 
-def test_half_of_the_conversations_are_held_back_and_each_text_answers_by_itself() -> None:
+def test_half_of_the_conversations_are_held_back_as_answerable_texts() -> None:
     turns = conversations()
     assert len(turns) == 40
     assert sum(turn.held_back for turn in turns) == 20

@@ -24,11 +24,11 @@ GOOD = [ranked(1, seed) for seed in range(120)]
 MIXED = [ranked(1 + seed % 8, seed + 1000) for seed in range(120)]
 
 
-def test_the_difference_of_a_question_is_that_of_its_relevant_documents() -> None:
+def test_difference_of_a_question_is_of_its_relevant_documents() -> None:
     assert differences(QUESTIONS[:1], [ranked(1, 1)], [ranked(3, 2)]) == pytest.approx([1 - discount(3)])
 
 
-def test_weights_make_the_mean_difference_zero_where_that_can_be() -> None:
+def test_weights_make_the_mean_difference_zero_where_possible() -> None:
     values = np.array([0.5, 0.1, 0.1, -0.2, 0.0])
     weights = level_weights(values)
     assert weights is not None
@@ -37,7 +37,7 @@ def test_weights_make_the_mean_difference_zero_where_that_can_be() -> None:
     assert level_weights(np.array([0.1, 0.0])) is None
 
 
-def test_a_person_who_labels_what_is_proposed_is_told_which_is_better() -> None:
+def test_person_who_labels_proposals_learns_which_is_better() -> None:
     found = trial("real", "one", QUESTIONS, GOOD, MIXED, np.random.default_rng(1))
     assert found is not None
     assert (found.verdict, found.is_false) == (1, False)

@@ -24,7 +24,7 @@ async def test_an_exact_search_finds_what_the_scan_finds(capsys: pytest.CaptureF
     assert "disk: " in printed
 
 
-async def test_a_server_is_measured_in_a_collection_that_is_gone_afterwards(
+async def test_server_is_measured_in_a_collection_deleted_afterwards(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("QDRANT_API_KEY", "a-key")

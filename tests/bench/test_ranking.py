@@ -27,7 +27,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_labelled_set_is_read_with_what_is_judged_relevant(folder: Path) -> None:
+def test_labelled_set_is_read_with_its_relevant_documents(folder: Path) -> None:
     labelled = load(folder, "test", most=10)
     assert labelled.documents["a"] == "Boats\nA red boat lies on the river."
     assert set(labelled.queries) == {"1", "2"}
@@ -35,7 +35,7 @@ def test_a_labelled_set_is_read_with_what_is_judged_relevant(folder: Path) -> No
     assert len(load(folder, "test", most=1).queries) == 1
 
 
-def test_the_figure_falls_with_the_rank_of_what_is_relevant() -> None:
+def test_figure_falls_with_the_rank_of_relevant_documents() -> None:
     assert ndcg(["a", "b"], {"a": 1}) == 1
     assert ndcg(["b", "a"], {"a": 1}) == pytest.approx(0.6309, abs=1e-4)
     assert ndcg(["b"], {"a": 1}) == 0

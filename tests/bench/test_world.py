@@ -25,7 +25,7 @@ def plan(*queries: tuple[float, float, list[PlannedPage]]) -> Plan:
     return Plan(SEED, (run,))
 
 
-def test_the_ideal_is_the_longest_path_and_not_the_sum_of_the_slowest():
+def test_ideal_is_the_longest_path_not_the_slowest_sum():
     fast_query = (0.5, 0.1, [page(0, 2.0)])
     slow_query = (1.0, 1.0, [page(1, 0.2)])
     world = plan(fast_query, slow_query)
@@ -33,7 +33,7 @@ def test_the_ideal_is_the_longest_path_and_not_the_sum_of_the_slowest():
     assert world.ideal(timeout=5, extraction=0.03) == pytest.approx(0.5 + 0.1 + 2.0 + 0.03 + one_call)
 
 
-def test_a_page_is_named_by_the_first_list_that_holds_it():
+def test_page_is_named_by_the_first_list_holding_it():
     shared = page(0, 1.0)
     world = plan((0.5, 2.0, [shared]), (1.0, 0.2, [shared]))
     assert world.named() == {shared: pytest.approx(1.2)}
@@ -50,7 +50,7 @@ def test_a_missing_page_costs_its_latency_only():
     assert world.ideal(timeout=5, extraction=0.5) == pytest.approx(4.5)
 
 
-def test_the_early_cut_comes_a_quiet_time_after_enough_pages():
+def test_early_cut_comes_a_quiet_time_after_enough_pages():
     arrivals = [page(n, 0.1 * n) for n in range(1, 10)]
     world = plan((0.0, 1.0, [*arrivals, page(10, 4.0)]))
     cut = world.ideal_cut(timeout=5, extraction=0.0, percent=90, idle=0.3)
@@ -64,7 +64,7 @@ def test_the_early_cut_waits_until_every_hit_is_named():
     assert cut == pytest.approx(3.0)
 
 
-def test_the_early_cut_waits_for_the_first_page_that_can_be_read():
+def test_early_cut_waits_for_the_first_readable_page():
     refusals = [page(n, 0.1, status=403) for n in range(9)]
     world = plan((0.0, 1.0, [*refusals, page(10, 4.0)]))
     full = world.ideal(timeout=5, extraction=0.02)
@@ -77,13 +77,13 @@ def test_without_stragglers_the_early_cut_is_full_coverage():
     assert world.ideal_cut(timeout=5, extraction=0.02, percent=90, idle=0.3) == pytest.approx(full)
 
 
-def test_a_seed_always_makes_the_same_world_and_another_seed_another():
+def test_equal_seeds_make_equal_worlds_and_others_differ():
     seed = Seed(3, queries=4, results=6, runs=2)
     assert Plan.of(seed) == Plan.of(seed)
     assert Plan.of(seed) != Plan.of(Seed(4, queries=4, results=6, runs=2))
 
 
-def test_latencies_have_the_median_and_the_tail_that_are_promised():
+def test_latencies_have_the_promised_median_and_tail():
     pages = Plan.of(Seed(1, queries=10, results=50, repeats=0)).pages
     alive = sorted(page.latency for page in pages if page.latency < math.inf)
     assert len(pages) == 500
@@ -103,7 +103,7 @@ def test_a_reply_in_tokens_joins_to_the_text():
     assert "".join(tokens(text)) == text
 
 
-def test_the_world_answers_searches_and_pages_when_the_plan_says_and_counts_them():
+def test_world_answers_as_planned_and_counts_requests():
     with World(Seed(1, queries=1, results=3, repeats=0)) as world:
         query = world.plan.runs[0][0]
         began = time.perf_counter()

@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 from tests.browser.page_objects import App
 
 
-def test_settings_are_opened_saved_filtered_and_read_on_a_phone(web_app: App) -> None:
+def test_settings_are_opened_saved_filtered_and_read_on_phones(web_app: App) -> None:
     app = web_app
     app.open("/evaluate?view=new")
     app.button("evaluate_start").click()

@@ -183,7 +183,7 @@ def great_table_scrolls_inside_its_card(app: App) -> None:
 
 
 @pytest.mark.thorough
-def test_two_tabs_follow_one_run_and_tune_it_each_for_itself(app: App) -> None:
+def test_two_tabs_follow_one_run_and_tune_separately(app: App) -> None:
     app.ask()
     app.page.wait_for_url("**/?run=*")
     second = App(app.page.context.new_page(), app.site, app.faults, app.dialogs)

@@ -18,7 +18,7 @@ OTHER = "When does hybrid search beat cosine similarity alone?"
 
 
 @pytest.mark.thorough
-def test_back_and_forward_lead_from_run_to_run_with_their_settings(app: App) -> None:
+def test_back_and_forward_restore_runs_and_their_settings(app: App) -> None:
     app.ask()
     app.finished()
     first = app.shown_run()
@@ -107,7 +107,7 @@ def test_pages_and_articles_are_one_entry_each(answered: App) -> None:
 
 
 @pytest.mark.thorough
-def test_back_and_forward_in_haste_neither_stop_nor_restart_a_run(
+def test_rapid_back_and_forward_neither_stop_nor_restart_a_run(
     model_app: App, model: FakeOpenAI, demo_records: tuple[Record, ...]
 ) -> None:
     earlier = store_copy(model_app.site.folder, demo_records)
@@ -143,7 +143,7 @@ def test_back_and_forward_in_haste_neither_stop_nor_restart_a_run(
 
 
 @pytest.mark.thorough
-def test_a_link_shows_the_tuning_to_somebody_else_who_can_copy_it(
+def test_link_shows_the_tuning_to_others_who_can_copy(
     answered: App, chromium: Browser, demo_site: Site
 ) -> None:
     answered.type_number("rank_top_k", "3")
@@ -202,9 +202,7 @@ def test_runs_are_selected_in_the_history_compared_and_opened(
     expect(app.own("question")).to_have_text(QUESTION)
 
 
-def test_a_click_on_a_row_opens_its_run_and_arrow_keys_only_go_there(
-    app: App, demo_records: tuple[Record, ...]
-) -> None:
+def test_click_opens_a_run_and_arrow_keys_only_move(app: App, demo_records: tuple[Record, ...]) -> None:
     runs = [store_copy(app.site.folder, demo_records, f"Tides, number {number}?") for number in (1, 2)]
     app.open("/runs")
     app.field("history_words").fill("Tides")

@@ -64,7 +64,7 @@ def leads_to_its_passage_and_back(app: App, link: Locator, reader: str) -> None:
     expect(link).to_be_focused()
 
 
-def test_the_keyboard_leads_from_a_citation_into_its_passage_and_back(web_app: App, web_run: WebRun) -> None:
+def test_keyboard_moves_from_a_citation_to_its_passage_and_back(web_app: App, web_run: WebRun) -> None:
     app = web_app
     app.open(f"/?run={web_run.run}")
     app.finished()

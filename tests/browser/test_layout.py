@@ -121,7 +121,7 @@ def chosen_score_is_shown_and_sorts(app: App, order: Sequence[str]) -> None:
 
 
 @pytest.mark.thorough
-def test_labels_and_half_a_screen_leave_room_for_every_column(seen: App) -> None:
+def test_labels_and_half_a_screen_show_every_column(seen: App) -> None:
     seen.cell(1, 200)
     expect(seen.keyed("reader_row_head")).to_contain_text("Rank 1")
     seen.keyed("grades").get_by_role("button").first.click()
@@ -233,9 +233,7 @@ def test_draft_of_a_follow_up_opens_in_view(seen: App) -> None:
 
 
 @pytest.mark.thorough
-def test_open_sidebar_covers_no_page_of_a_phone_after_a_reload(
-    app: App, demo_records: tuple[Record, ...]
-) -> None:
+def test_open_sidebar_covers_no_phone_page_after_a_reload(app: App, demo_records: tuple[Record, ...]) -> None:
     app.page.set_viewport_size(PHONE)  # type: ignore[arg-type]
     app.open(f"/?run={store_copy(app.site.folder, demo_records)}")
     app.finished()

@@ -34,7 +34,7 @@ def add(app: App, collection: str, *files: Path) -> None:
     app.at_rest()
 
 
-def test_a_pdf_is_added_asked_and_cited_by_its_page(app: App, tmp_path: Path) -> None:
+def test_pdf_is_added_asked_and_cited_by_page(app: App, tmp_path: Path) -> None:
     large = b"A heron stands in the reeds." + b" " * 30_000_000
     files = {"mills.pdf": MILLS, "ferries.pdf": FERRIES, "padded.txt": large}
     for name, content in files.items():

@@ -14,7 +14,7 @@ ANY_LINK = re.compile(r"\?run=(link-[A-Za-z0-9_-]{32})$")
 
 
 @pytest.mark.thorough
-def test_a_link_is_tuned_by_another_and_taken_back_while_it_is_open(
+def test_link_is_tuned_by_others_and_revoked_while_open(
     answered: App, chromium: Browser, demo_site: Site
 ) -> None:
     owner, site = answered, demo_site

@@ -111,7 +111,7 @@ PAGE = """<style>body { margin: 0 }</style><div data-testid="stMain" style="heig
 
 
 @pytest.mark.thorough
-def test_row_that_is_read_keeps_its_place_while_rows_come_in(chromium: Browser) -> None:
+def test_row_being_read_keeps_its_place_while_rows_arrive(chromium: Browser) -> None:
     page = chromium.new_page(viewport={"width": 600, "height": 300})
     page.set_content(PAGE)
     page.add_script_tag(path=ROOT / "static/scripts/kept_row.js", type="module")

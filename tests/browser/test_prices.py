@@ -10,7 +10,7 @@ from tests.browser.page_objects import App
 
 
 @pytest.mark.thorough
-def test_a_price_that_was_typed_is_kept_until_the_prices_of_openquery_are_taken_back(app: App) -> None:
+def test_typed_price_is_kept_until_openquery_prices_are_restored(app: App) -> None:
     app.open("/system")
     save, reset = app.button("prices_save"), app.button("prices_reset").first
     expect(save).to_be_disabled()

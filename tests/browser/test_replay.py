@@ -26,7 +26,7 @@ def _slow_run(app: App, records: tuple[Record, ...]) -> str:
 
 
 @pytest.mark.thorough
-def test_a_run_is_replayed_paused_sped_up_and_halts_where_a_phase_begins(
+def test_run_is_replayed_paused_sped_up_and_halted_by_phase(
     app: App, demo_records: tuple[Record, ...]
 ) -> None:
     run_id, final = _slow_run(app, demo_records), folded_run(demo_records)

@@ -21,9 +21,7 @@ PLACES = (
 )
 
 
-def test_the_first_screen_of_a_running_question_has_it_all_and_nothing_jumps(
-    model_app: App, model: FakeOpenAI
-) -> None:
+def test_first_screen_of_a_running_question_is_complete_and_stable(model_app: App, model: FakeOpenAI) -> None:
     page, planning = model_app.page, Gate()
     page.set_viewport_size({"width": 1440, "height": 900})
     model.chats.append(streamed("chunk overlap\n", planning, "passage boundaries"))
@@ -47,7 +45,7 @@ def test_the_first_screen_of_a_running_question_has_it_all_and_nothing_jumps(
 
 
 @pytest.mark.thorough
-def test_while_passages_are_embedded_again_the_ranking_before_stays_dimmed(
+def test_while_passages_are_embedded_again_the_old_ranking_stays_dimmed(
     model_app: App, model: FakeOpenAI
 ) -> None:
     model.chats.extend([streamed("chunk overlap\npassage boundaries"), streamed("Facts stay whole [1].")])
@@ -86,7 +84,7 @@ def test_while_passages_are_embedded_again_the_ranking_before_stays_dimmed(
 
 
 @pytest.mark.thorough
-def test_a_rate_limit_is_counted_down_and_can_be_stopped(model_app: App, model: FakeOpenAI) -> None:
+def test_rate_limit_is_counted_down_and_can_be_stopped(model_app: App, model: FakeOpenAI) -> None:
     refused = Reply((b'{"error": {"message": "Slow down."}}',), status=429, headers={"Retry-After": "20"})
     model.chats.append(refused)
     model_app.ask()
@@ -99,7 +97,7 @@ def test_a_rate_limit_is_counted_down_and_can_be_stopped(model_app: App, model: 
     expect(model_app.own("status-line")).to_contain_text("The run was stopped.")
 
 
-def test_evidence_of_a_busy_page_is_told_without_an_error(app: App) -> None:
+def test_evidence_of_a_busy_page_is_told_without_errors(app: App) -> None:
     app.open()
     app.page.evaluate(
         "() => { setTimeout(() => { const end = Date.now() + 2000; while (Date.now() < end); }); }"

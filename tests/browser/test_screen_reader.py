@@ -52,7 +52,7 @@ _STOP = """() => {
 }"""
 
 
-def test_a_finished_run_has_its_parts_named_and_in_order(answered: App) -> None:
+def test_finished_run_names_its_parts_in_order(answered: App) -> None:
     expect(answered.keyed("curve").locator(".scatterlayer").first).to_be_visible()
     expect(answered.page.get_by_role("main")).to_match_aria_snapshot(TREE)
     expect(answered.step("search").locator(".count")).to_have_text("5 hits")

@@ -51,7 +51,7 @@ def slow_site(new_folder: NewFolder, demo_records: tuple[Record, ...]) -> Iterat
 
 
 @pytest.mark.thorough
-def test_the_script_serves_a_deep_link_first_thing_and_the_api(chromium: Browser, slow_site: Site) -> None:
+def test_script_serves_a_deep_link_and_the_api(chromium: Browser, slow_site: Site) -> None:
     """On a phone, which reports its width as soon as it can and so asks for the page once more."""
     with visiting(chromium, slow_site) as visitor:
         visitor.page.set_viewport_size({"width": 390, "height": 844})
@@ -138,7 +138,7 @@ def test_the_name_that_the_operator_gave_is_served(mapped: Browser, slow_site: S
     page.close()
 
 
-def test_the_host_header_counts_where_a_request_names_its_address_in_full(slow_site: Site) -> None:
+def test_host_header_counts_for_absolute_request_addresses(slow_site: Site) -> None:
     target = f"http://{FOREIGN}/_stcore/health"
     assert status(slow_site, target, f"Host: {FOREIGN}") == 421
     assert status(slow_site, target, f"Host: {NAMED}", f"Origin: http://{FOREIGN}") == 403

@@ -60,7 +60,7 @@ def test_nothing_is_shown_to_who_has_not_signed_in(visitor: Callable[[], App]) -
 
 
 @pytest.mark.thorough
-def test_people_sign_in_see_their_own_runs_and_sign_out(visitor: Callable[[], App]) -> None:
+def test_people_sign_in_see_own_runs_and_sign_out(visitor: Callable[[], App]) -> None:
     anna, berta = visitor(), visitor()
     sign_in(anna, ANNA)
     anna.ask()

@@ -93,22 +93,20 @@ def differences(page: Page, run: Run, settings: list[RankKnobs], compared: tuple
     return count
 
 
-def test_the_file_ranks_as_the_server_does_to_the_last_rank(
-    opened: Open, run: Run, settings_tried: int
-) -> None:
+def test_file_ranks_as_the_server_to_the_last_rank(opened: Open, run: Run, settings_tried: int) -> None:
     dice = random.Random(1)
     settings = [random_knobs(run, dice) for _ in range(settings_tried)]
     assert differences(opened(html_export(run)), run, settings, ("order", "context", "strategy")) == 0
 
 
-def test_passages_that_wait_for_vectors_count_in_the_file_as_on_the_server(opened: Open) -> None:
+def test_passages_without_vectors_count_as_on_the_server(opened: Open) -> None:
     run, dice = synthetic_run(500, waiting=True), random.Random(3)
     settings = [random_knobs(run, dice) for _ in range(SETTINGS // 5)]
     assert differences(opened(html_export(run)), run, settings, ("order", "context", "strategy")) == 0
 
 
 @pytest.mark.thorough
-def test_with_diversity_the_context_is_the_servers_in_98_of_100_settings(
+def test_diverse_context_equals_the_servers_in_98_of_100_settings(
     opened: Open, run: Run, settings_tried: int
 ) -> None:
     dice = random.Random(2)
@@ -119,7 +117,7 @@ def test_with_diversity_the_context_is_the_servers_in_98_of_100_settings(
 
 
 @pytest.mark.thorough
-def test_a_large_run_opens_about_as_fast_as_a_small_one(opened: Open) -> None:
+def test_large_run_opens_about_as_fast_as_a_small(opened: Open) -> None:
     def seconds(size: int) -> float:
         html = html_export(synthetic_run(size))
         began = time.monotonic()
@@ -132,7 +130,7 @@ def test_a_large_run_opens_about_as_fast_as_a_small_one(opened: Open) -> None:
 
 
 @pytest.mark.thorough
-def test_a_large_run_opens_from_disk_without_a_fault_of_access(opened: Open) -> None:
+def test_large_run_opens_from_disk_without_access_faults(opened: Open) -> None:
     html = html_export(synthetic_run(max(SIZES)))
     for scheme in ("light", "dark"):
         page = opened(html, color_scheme=scheme)
@@ -146,7 +144,7 @@ def test_a_large_run_opens_from_disk_without_a_fault_of_access(opened: Open) -> 
         assert findings(page, f"{scheme}, tuned") == ()
 
 
-def test_a_phone_has_one_column_and_no_line_is_wider(opened: Open) -> None:
+def test_phone_has_one_column_and_no_wider_line(opened: Open) -> None:
     page = opened(html_export(synthetic_run(60)), viewport={"width": 390, "height": 844})
     assert page.evaluate("document.documentElement.scrollWidth") == 390
     assert findings(page, "phone") == ()
@@ -173,7 +171,7 @@ def test_knobs_change_sources_citations_and_context_and_go_back(opened: Open) ->
     expect(page.locator(".tuned")).to_be_hidden()
 
 
-def test_a_page_is_excluded_where_it_is_read_and_comes_back(opened: Open) -> None:
+def test_page_is_excluded_where_read_and_included_again(opened: Open) -> None:
     run = synthetic_run(60)
     page = opened(html_export(run))
     excluded = run.sources[0].passage.place.page
@@ -198,7 +196,7 @@ def test_a_page_is_excluded_where_it_is_read_and_comes_back(opened: Open) -> Non
     expect(shown).to_contain_text(titles[0])
 
 
-def test_steps_of_an_agent_and_sections_of_a_report_are_told(opened: Open) -> None:
+def test_agent_steps_and_report_sections_are_shown(opened: Open) -> None:
     run = folded_run(records(*EVENTS[:-2]))
     page = opened(html_export(run))
     page.get_by_text("1 step of the agent").click()
@@ -216,7 +214,7 @@ def test_steps_of_an_agent_and_sections_of_a_report_are_told(opened: Open) -> No
     assert page.locator(".told").count() == 0
 
 
-def test_a_citation_opens_its_passage_and_its_label_leaves_as_qrels(opened: Open, tmp_path: Path) -> None:
+def test_citation_opens_its_passage_and_labels_export_as_qrels(opened: Open, tmp_path: Path) -> None:
     run = synthetic_run(60)
     page = opened(html_export(run))
     page.get_by_role("button", name="Source 2", exact=True).click()
@@ -285,7 +283,7 @@ def test_seal_tells_what_the_comparison_proves(opened: Open) -> None:
     assert findings(page, "seal") == ()
 
 
-def test_page_claims_nothing_that_a_script_before_it_can_undo(opened: Open) -> None:
+def test_page_claims_nothing_that_earlier_scripts_can_undo(opened: Open) -> None:
     html = html_export(synthetic_run(60))
     hidden = "<head><script>globalThis.ran = true; document.currentScript.remove()</script>"
     forged = html.replace("<head>", hidden, 1)
@@ -297,7 +295,7 @@ def test_page_claims_nothing_that_a_script_before_it_can_undo(opened: Open) -> N
         check_file(forged.encode())
 
 
-def test_a_changed_script_does_not_run_and_the_page_says_why(opened: Open) -> None:
+def test_changed_script_does_not_run_and_says_why(opened: Open) -> None:
     page = opened(html_export(synthetic_run(60)).replace('"use strict";', '"use strict"; alert(1);', 1))
     expect(page.get_by_role("main")).to_contain_text("the browser refuses it")
     assert page.locator(".ans").count() == 0

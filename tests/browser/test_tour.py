@@ -10,7 +10,7 @@ from tests.browser.tour import DOCUMENT, Tour
 
 @pytest.mark.thorough
 @pytest.mark.timeout(600)
-def test_the_tour_can_be_walked_and_shows_what_its_document_says(app: App) -> None:
+def test_tour_can_be_walked_as_its_document_says(app: App) -> None:
     pictures: list[str] = []
     Tour(app, lambda name, _top: pictures.append(name)).walk()
     assert pictures == re.findall(r"\(images/tour-(\w+)\.png\)", DOCUMENT)

@@ -34,9 +34,7 @@ def policy(**given: Any) -> EgressPolicy:
         (HOSTED, "loopback", Destination.HOSTED),
     ],
 )
-def test_a_host_is_hosted_unless_it_is_named_as_ones_own(
-    host: str, own_hosts: str, destination: Destination
-) -> None:
+def test_host_is_hosted_unless_named_as_own(host: str, own_hosts: str, destination: Destination) -> None:
     assert policy(own_hosts=own_hosts).destination(host) is destination
 
 
@@ -59,14 +57,14 @@ def test_private_texts_are_withheld_from_hosted_models_alone(
     assert bool(policy(**given).withheld(HOSTED, [EVERY_COLLECTION])) == bool(withheld - {PAGES})
 
 
-def test_a_policy_that_refuses_names_the_text_and_the_host() -> None:
+def test_refusing_policy_names_the_text_and_the_host() -> None:
     refusing = policy(private_collections="contracts", private_mode="refuse")
     assert refusing.withheld(HOSTED, ("notes",)) == frozenset()
     with pytest.raises(BadInput, match=r"contracts.*api\.openai\.com"):
         refusing.withheld(HOSTED, ("notes", "contracts"))
 
 
-def test_a_name_that_no_collection_can_have_is_refused_rather_than_protect_nothing() -> None:
+def test_impossible_collection_name_is_refused() -> None:
     with pytest.raises(BadInput, match="OPENQUERY_PRIVATE_COLLECTIONS"):
         Settings.read(private_collections="contracts/2026")
 
@@ -80,7 +78,7 @@ def test_a_name_that_no_collection_can_have_is_refused_rather_than_protect_nothi
         (Origin.BOTH, ("a",), {PAGES, "a"}),
     ],
 )
-def test_what_a_search_may_find_comes_from_where_it_searches(
+def test_search_scope_follows_its_backend(
     origin: Origin, collections: tuple[str, ...], expected: set[str]
 ) -> None:
     assert searched_origins(SearchKnobs(origin=origin, collections=collections)) == expected

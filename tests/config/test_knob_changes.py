@@ -61,7 +61,7 @@ def test_changes_applied_to_the_original_give_the_knobs_again(values: dict[str, 
         ("x" * 5000, f"{'x' * 60}… (no such setting)"),
     ],
 )
-def test_a_change_that_cannot_be_applied_is_named_and_the_others_apply(change: str, message: str) -> None:
+def test_inapplicable_change_is_named_and_others_apply(change: str, message: str) -> None:
     applied = apply_changes(Knobs(), ("chunk.size:800", change, "rank.diversity:0.5"), LIVE)
     assert applied.ignored == (message,)
     assert changes(Knobs(), applied.knobs) == ("chunk.size:800", "rank.diversity:0.5")

@@ -48,7 +48,7 @@ def test_workers_and_files_stay_within_half_of_the_machine(gigabytes: float, wan
     assert budget.files <= 500_000_000
 
 
-def test_a_small_machine_has_fewer_workers_and_an_operator_decides_otherwise() -> None:
+def test_small_machine_has_fewer_workers_unless_set() -> None:
     assert memory_budget(0, 8, 1 * GB).workers < 8
     assert memory_budget(8_000, 8, 1 * GB).workers == 8
     assert memory_budget(0, 2, 16 * GB).worker_megabytes == WORKER_BOUNDS[1]

@@ -23,7 +23,7 @@ KNOBS = {parameter.path: parameter for parameter in parameters()}
         ("rank.excluded", [], "none"),
     ],
 )
-def test_a_value_is_shown_by_its_label_or_with_its_unit(path: str, value: object, shown: str) -> None:
+def test_value_is_shown_by_label_or_with_unit(path: str, value: object, shown: str) -> None:
     assert KNOBS[path].value_text(value) == shown
 
 

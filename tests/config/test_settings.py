@@ -33,7 +33,7 @@ def test_public_hosts_are_named_without_scheme_and_port() -> None:
             Settings.read(hosts=wrong)
 
 
-def test_a_value_out_of_bounds_names_its_variable_and_not_its_value(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_value_out_of_bounds_names_only_its_variable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENQUERY_PER_HOST", "4711")
     with pytest.raises(BadInput) as refused:
         Settings.read()
@@ -87,7 +87,7 @@ def test_what_code_gives_comes_before_the_environment(monkeypatch: pytest.Monkey
         monkeypatch.delenv(name)
 
 
-def test_an_operator_sets_where_questions_look_that_do_not_say_where(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_operator_sets_the_default_place_to_search(monkeypatch: pytest.MonkeyPatch) -> None:
     assert Settings.read().knobs == {
         "search.backend": "auto",
         "search.origin": "web",
@@ -146,7 +146,7 @@ def test_every_misspelt_setting_is_named_at_once(monkeypatch: pytest.MonkeyPatch
     assert "docs/settings.md" in refused.value.hint
 
 
-def test_former_name_of_a_setting_is_refused_with_the_new_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_former_setting_name_is_refused_with_the_new_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENQUERY_OLLAMA_URL", "http://127.0.0.1:11434")
     with pytest.raises(BadInput, match="OPENQUERY_OLLAMA_URL") as refused:
         Settings.read()

@@ -23,7 +23,7 @@ def written(app: AppTest) -> list[str]:
     return [found] if isinstance(found, str) else list(found)
 
 
-def test_a_link_shows_its_tuning_and_the_controls_change_it(registry: RunRegistry) -> None:
+def test_link_shows_its_tuning_and_controls_change_it(registry: RunRegistry) -> None:
     run = answered(registry, knobs=BY_WORDS)
     app = opened(run=run.id, set=["rank.top_k:3", "chunk.size:800"])
     assert not app.exception
@@ -53,7 +53,7 @@ def test_what_the_run_itself_has_is_not_written(registry: RunRegistry) -> None:
         ("<script>alert(1)</script>", "<script>alert(1)</script> (no such setting)"),
     ],
 )
-def test_settings_of_a_link_that_cannot_be_used_are_named_and_the_others_apply(
+def test_unusable_settings_of_a_link_are_named_beside_the_others(
     registry: RunRegistry, bad: str, message: str
 ) -> None:
     app = opened(run=answered(registry, knobs=BY_WORDS).id, set=[bad, "chunk.size:800"])
@@ -176,7 +176,7 @@ def test_changed_settings_are_named_with_a_way_back(registry: RunRegistry) -> No
     assert app.slider(key="knob_plan_queries").value == 3
 
 
-def test_a_setting_is_found_by_words_of_its_name_or_help(registry: RunRegistry) -> None:
+def test_setting_is_found_by_words_of_name_or_help(registry: RunRegistry) -> None:
     app = opened(run=answered(registry, knobs=BY_WORDS).id)
     app.text_input(key="find_setting").set_value("near-duplicate").run()
     assert not app.exception

@@ -24,7 +24,7 @@ def test_counts_of_the_stepper_are_not_repeated(registry: RunRegistry) -> None:
     assert re.search(r"Passages \d+ of \d+ shown", words(app))
 
 
-def test_a_page_is_one_line_with_the_numbers_of_its_passages(registry: RunRegistry) -> None:
+def test_page_is_one_line_with_its_passage_numbers(registry: RunRegistry) -> None:
     run = answered(registry)
     page = shown(opened(run=run.id))
     lines = re.findall(r'class="oq-source-page".*?(?=class="oq-source-page"|$)', page, re.DOTALL)

@@ -41,7 +41,7 @@ def answered(registry: RunRegistry, data: str, knobs: Knobs | None = None) -> st
     return name
 
 
-def test_quotations_are_evaluated_from_the_form_and_every_figure_is_explained(registry: RunRegistry) -> None:
+def test_quotations_are_evaluated_from_the_form_with_explained_figures(registry: RunRegistry) -> None:
     name = data_set(registry)
     app = opened("evaluate", view="answers")
     assert "nobody can judge" in " ".join(element.value for element in app.caption)

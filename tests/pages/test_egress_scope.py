@@ -18,7 +18,7 @@ def test_nothing_connected_keeps_passages_on_this_machine(registry: RunRegistry)
     assert "Passages stay on this machine." in text_of(opened())
 
 
-def test_hosted_models_and_what_is_kept_from_them_are_named(
+def test_hosted_models_and_texts_kept_from_them_are_named(
     registry: RunRegistry, monkeypatch: pytest.MonkeyPatch, fake_openai: FakeOpenAI
 ) -> None:
     fake_openai.models = [MODEL]

@@ -48,7 +48,7 @@ def html(app: AppTest) -> str:
     return " ".join(element.proto.body for element in app.get("html"))
 
 
-def test_an_experiment_is_run_from_the_form_and_its_best_setting_used(registry: RunRegistry) -> None:
+def test_experiment_is_run_from_the_form_and_its_best_setting_used(registry: RunRegistry) -> None:
     app = opened("evaluate")
     assert not app.exception
     app.button_group(key="evaluate_rank_strategy").set_value(["fused", "bm25"]).run()
@@ -124,7 +124,7 @@ def test_an_experiment_is_named_with_a_note(registry: RunRegistry) -> None:
     assert ended(registry, name).name == "passages in the context"
 
 
-def test_a_question_is_ranked_on_the_data_set_and_opens_in_explain_and_compare(registry: RunRegistry) -> None:
+def test_data_set_question_opens_in_explain_and_compare(registry: RunRegistry) -> None:
     name = registry.service(Experiments).start("handbook", {"rank": {"strategy": ["bm25", "cosine"]}})
     ended(registry, name)
     results = registry.service(Experiments).results(name)
@@ -146,7 +146,7 @@ def test_a_question_is_ranked_on_the_data_set_and_opens_in_explain_and_compare(r
     assert app.query_params["question"] == next_one.question
 
 
-def test_an_opened_question_is_a_run_over_the_documents_of_its_data_set(registry: RunRegistry) -> None:
+def test_opened_question_is_a_run_over_its_data_set(registry: RunRegistry) -> None:
     name = registry.service(Experiments).start("handbook", {"rank": {"strategy": ["bm25", "cosine"]}})
     ended(registry, name)
     link = {"baseline": "rank.strategy:bm25", "setting": "rank.strategy:cosine", "part": "questions"}
@@ -205,7 +205,7 @@ def stored_runs(registry: RunRegistry) -> list[Run]:
     return [run for summary in registry.history() if (run := registry.get(summary.id))]
 
 
-def test_values_that_cannot_be_tried_are_said_and_nothing_starts(registry: RunRegistry) -> None:
+def test_values_that_cannot_be_tried_are_told_and_nothing_starts(registry: RunRegistry) -> None:
     app = opened("evaluate")
     for written, message in (
         ("many", "'many' is no list of whole numbers. An example: 500."),
@@ -217,7 +217,7 @@ def test_values_that_cannot_be_tried_are_said_and_nothing_starts(registry: RunRe
     assert registry.service(Experiments).all() == ()
 
 
-def test_an_experiment_that_was_stopped_goes_on_with_what_is_left(registry: RunRegistry) -> None:
+def test_stopped_experiment_goes_on_with_the_rest(registry: RunRegistry) -> None:
     experiments = registry.service(Experiments)
     name = experiments.start(data_set(registry), BY_WORDS)
     assert ended(registry, name).done == 2
@@ -233,7 +233,7 @@ def test_an_experiment_that_was_stopped_goes_on_with_what_is_left(registry: RunR
     assert len(found.results) == 2
 
 
-def test_a_deleted_experiment_can_be_restored_until_another_one_is_deleted(registry: RunRegistry) -> None:
+def test_deleted_experiment_can_be_restored_until_the_next_deletion(registry: RunRegistry) -> None:
     experiments, data = registry.service(Experiments), data_set(registry)
     first, second = (experiments.start(data, BY_WORDS) for _ in range(2))
     for name in (first, second):
@@ -255,7 +255,7 @@ def test_a_deleted_experiment_can_be_restored_until_another_one_is_deleted(regis
     assert experiments.all() == ()
 
 
-def test_a_stopped_experiment_stays_stopped_and_another_one_gets_its_turn(registry: RunRegistry) -> None:
+def test_stopped_experiment_stays_stopped_and_another_gets_its_turn(registry: RunRegistry) -> None:
     experiments = registry.service(Experiments)
     data = data_set(registry)
     first = experiments.start(data, {"chunk": {"size": list(range(100, 400))}, "rank": {"strategy": "bm25"}})
@@ -267,7 +267,7 @@ def test_a_stopped_experiment_stays_stopped_and_another_one_gets_its_turn(regist
     assert ended(registry, second).status is TaskStatus.DONE
 
 
-def test_data_that_cannot_be_used_is_a_message_on_the_page(registry: RunRegistry) -> None:
+def test_unusable_data_is_a_message_on_the_page(registry: RunRegistry) -> None:
     folder = registry.service(Experiments).data.folder
     data_set(registry)
     (folder / "bad.json").write_text(json.dumps({"data": []}))
@@ -281,7 +281,7 @@ def test_data_that_cannot_be_used_is_a_message_on_the_page(registry: RunRegistry
         registry.service(Experiments).start("elsewhere", BY_WORDS)
 
 
-def test_results_that_are_being_begun_or_are_damaged_leave_the_page_whole(registry: RunRegistry) -> None:
+def test_unfinished_or_damaged_results_leave_the_page_whole(registry: RunRegistry) -> None:
     experiments = registry.service(Experiments)
     name = experiments.start(data_set(registry), BY_WORDS)
     ended(registry, name)
@@ -300,7 +300,7 @@ def test_results_that_are_being_begun_or_are_damaged_leave_the_page_whole(regist
     assert experiments.results(name) is None
 
 
-def test_a_person_of_a_shared_server_has_one_experiment_at_a_time(registry: RunRegistry) -> None:
+def test_person_on_a_shared_server_has_one_experiment(registry: RunRegistry) -> None:
     experiments, name = registry.service(Experiments), data_set(registry)
     first = experiments.start(name, BY_WORDS, "anna")
     with pytest.raises(BadInput, match="One experiment of yours is under way"):
@@ -310,7 +310,7 @@ def test_a_person_of_a_shared_server_has_one_experiment_at_a_time(registry: RunR
     assert ended(registry, experiments.start(name, BY_WORDS, "anna")).status is TaskStatus.DONE
 
 
-def test_labelled_passages_are_a_data_set_over_the_pages_of_their_runs(registry: RunRegistry) -> None:
+def test_labelled_passages_are_a_data_set_over_run_pages(registry: RunRegistry) -> None:
     assert LABELS_NAME not in registry.service(Experiments).data.loaders()
     run = answered(registry)
     assert run.index is not None and run.ranking is not None

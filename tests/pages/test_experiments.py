@@ -41,7 +41,7 @@ def test_a_second_experiment_stays_and_its_deletion_is_undone(registry: RunRegis
     assert "was deleted." not in words(app)
 
 
-def test_an_experiment_of_a_killed_server_is_shown_and_continued(registry: RunRegistry) -> None:
+def test_experiment_of_a_killed_server_is_shown_and_continued(registry: RunRegistry) -> None:
     name = registry.service(Experiments).start(data_set(registry), BY_WORDS)
     ended(registry, name)
     runtime.close()  # what a killed server leaves is read by the next one

@@ -147,7 +147,7 @@ def test_without_a_run_the_latest_are_offered(registry: RunRegistry, web_run: Ru
     assert "There is no run no-such-run" in words(app)
 
 
-def test_a_figure_without_a_source_is_flagged_at_the_answer(registry: RunRegistry, web_run: Run) -> None:
+def test_figure_without_a_source_is_flagged_at_the_answer(registry: RunRegistry, web_run: Run) -> None:
     app = opened(run=web_run.id)
     assert "1 number not in the cited sources" in words(app)
     assert "4711 is not in the sources it cites: “One mill ground 4711 sacks" in words(app)

@@ -28,14 +28,14 @@ def shown(app: AppTest) -> str:
     return " ".join([*(one.proto.body for one in app.get("html")), *(one.value for one in app.markdown)])
 
 
-def test_without_any_run_the_pages_say_how_to_get_one(registry: RunRegistry) -> None:
+def test_pages_without_any_run_say_how_to_get_one(registry: RunRegistry) -> None:
     for view in ("lost", "what-if"):
         app = opened("explain", view=view)
         assert not app.exception
         assert "No runs yet" in shown(app)
 
 
-def test_a_run_that_found_nothing_is_explained_all_the_same(registry: RunRegistry) -> None:
+def test_run_that_found_nothing_is_explained_too(registry: RunRegistry) -> None:
     run = answered(registry, "zxqv wvut")
     assert run.index is None
     told = {view: said(run, view) for view in VIEWS}
@@ -62,7 +62,7 @@ def test_one_page_and_one_passage_are_enough(registry: RunRegistry) -> None:
 
 
 @pytest.mark.parametrize(("address", "view"), [("nonsense", "lost"), ("evidence", "evidence")])
-def test_a_view_that_does_not_exist_is_the_first_one(registry: RunRegistry, address: str, view: str) -> None:
+def test_unknown_view_is_the_first_one(registry: RunRegistry, address: str, view: str) -> None:
     run = answered(registry)
     app = opened("explain", run=run.id, view=address)
     assert not app.exception
@@ -109,7 +109,7 @@ def stored(
 
 
 @pytest.mark.parametrize("texts", [("One passage about a boat.",), ("The same boat lies here.",) * 4])
-def test_one_passage_and_identical_passages_are_shown_in_every_view(
+def test_single_and_identical_passages_are_shown_in_every_view(
     registry: RunRegistry, texts: tuple[str, ...]
 ) -> None:
     run = stored(registry, *texts)
@@ -126,7 +126,7 @@ MILLS = (
 )
 
 
-def test_the_markdown_of_an_answer_is_read_into_sentences_with_a_flag_for_each_weak_citation(
+def test_weak_citations_are_flagged_by_sentence_of_the_markdown(
     registry: RunRegistry,
 ) -> None:
     run = stored(registry, *MILLS, answers=(MARKDOWN_ANSWER,))
@@ -145,7 +145,7 @@ def test_the_markdown_of_an_answer_is_read_into_sentences_with_a_flag_for_each_w
     assert weak == sum(len(numbers.split(",")) for numbers in named) > 0
 
 
-def test_two_answers_are_compared_sentence_by_sentence_without_their_markdown(registry: RunRegistry) -> None:
+def test_two_answers_are_compared_by_sentence_without_markdown(registry: RunRegistry) -> None:
     other = MARKDOWN_ANSWER.replace("| two |", "| three |").replace("- *Transfers* need", "- Sales need")
     run = stored(registry, *MILLS, answers=(MARKDOWN_ANSWER, other))
     page = said(run, "answers")
@@ -164,7 +164,7 @@ def test_two_answers_are_compared_sentence_by_sentence_without_their_markdown(re
     assert "<del>Eling; 1785; two</del>" in page and "<ins>Eling; 1785; three</ins>" in page
 
 
-def test_an_answer_of_one_great_table_is_shown_compared_and_bounded(registry: RunRegistry) -> None:
+def test_answer_of_one_large_table_is_shown_and_bounded(registry: RunRegistry) -> None:
     rows = "".join(f"| mill {number} | مطحنة {number} [1] |\n" for number in range(MOST_SENTENCES + 100))
     run = stored(registry, *MILLS, answers=(f"| mill | name |\n|---|---|\n{rows}",) * 2)
     app = opened("explain", run=run.id, view="attribution")
@@ -184,7 +184,7 @@ def test_an_answer_from_snippets_says_so_where_it_stands(registry: RunRegistry) 
     assert not any("Snippets only" in block.value for block in opened(run=whole.id).markdown)
 
 
-def test_a_page_that_was_not_kept_can_be_fetched_again_and_only_then(registry: RunRegistry) -> None:
+def test_only_a_page_not_kept_can_be_fetched_again(registry: RunRegistry) -> None:
     run = stored(registry, "A page about a boat.")
     app = opened("explain", run=run.id, view="extraction")
     assert "This page is not cached" in shown(app)
@@ -213,7 +213,7 @@ def test_settings_are_saved_applied_renamed_and_deleted(registry: RunRegistry) -
     assert other.selectbox(key="preset_main").value == "Very few"
 
 
-def test_a_preset_without_a_name_and_a_damaged_one_are_reported(registry: RunRegistry) -> None:
+def test_nameless_and_damaged_presets_are_reported(registry: RunRegistry) -> None:
     registry.presets.save("good", Knobs())
     registry.presets.save("bad", Knobs())
     with registry.store.transaction("") as db:
@@ -227,7 +227,7 @@ def test_a_preset_without_a_name_and_a_damaged_one_are_reported(registry: RunReg
     assert app.selectbox(key="preset_main").options == ["good"]
 
 
-def test_a_preset_is_applied_to_one_side_of_a_comparison(registry: RunRegistry) -> None:
+def test_preset_is_applied_to_one_side_of_a_comparison(registry: RunRegistry) -> None:
     run = answered(registry)
     registry.presets.save("Few", Knobs.parse({"rank": {"top_k": 2}}))
     app = opened("explain", view="what-if", run=run.id)
@@ -264,7 +264,7 @@ def test_two_runs_are_compared_by_an_address(registry: RunRegistry) -> None:
     assert "run:gone (no such run with a ranking)" in plain_words(gone.warning[0].value)
 
 
-def test_two_runs_of_one_question_show_what_is_new_as_text(registry: RunRegistry) -> None:
+def test_two_runs_of_one_question_show_new_text(registry: RunRegistry) -> None:
     before = {"https://a.example/": "A red boat is on the river.", "https://b.example/": "Boats cost money."}
     after = {"https://a.example/": "A red boat is <b>not</b> on the river.", "https://c.example/": "Lamps."}
     runs = [
@@ -283,7 +283,7 @@ def test_two_runs_of_one_question_show_what_is_new_as_text(registry: RunRegistry
     assert "What is new" not in shown(opened("explain", view="what-if", run="run-1", a="own", b="run:run-3"))
 
 
-def test_a_map_that_needs_a_package_says_which_and_shows_the_other(
+def test_map_needing_a_package_says_which_and_shows_the_other(
     registry: RunRegistry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "umap", None)  # as if it were not installed

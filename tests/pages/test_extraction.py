@@ -60,7 +60,7 @@ def test_a_page_is_ranked_by_another_extractor(web_run: Run) -> None:
     assert switch_label(records_page(web_run)) == f"Rank with {Extractor.ACCURATE}"
 
 
-def test_a_text_that_was_left_out_is_kept_until_left_out_again(web_run: Run) -> None:
+def test_removed_text_is_kept_until_removed_again(web_run: Run) -> None:
     app = records_page(web_run)
     app.text_input(key=MISSING).set_value(LEFT_OUT).run()
     app.button(key="extraction_keep").click().run()
@@ -74,7 +74,7 @@ def test_a_text_that_was_left_out_is_kept_until_left_out_again(web_run: Run) -> 
     assert "Kept by hand" not in words(app)
 
 
-def test_a_skipped_page_is_offered_and_says_why_it_is_empty(web_run: Run) -> None:
+def test_skipped_page_is_offered_and_says_why_it_is_empty(web_run: Run) -> None:
     app = on_page(web_run, next(iter(web_run.skips)))
     assert "This page is not cached" in words(app)
     app.button(key="extraction_fetch_again").click().run()

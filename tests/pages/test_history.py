@@ -49,7 +49,7 @@ def questions(app: AppTest) -> list[str]:
     return list(app.dataframe[0].value["question"]) if app.dataframe else []
 
 
-def test_a_run_is_a_line_with_its_counts_and_changed_settings(registry: RunRegistry) -> None:
+def test_run_is_a_line_with_counts_and_changed_settings(registry: RunRegistry) -> None:
     stored(registry, 1, "What is overlap?", Knobs.parse({"rank": {"top_k": 3}, "plan": {"queries": 1}}))
     registry.tag(["run-1"], "draft")
     (line,) = opened("runs").dataframe[0].value.to_dict("records")
@@ -60,7 +60,7 @@ def test_a_run_is_a_line_with_its_counts_and_changed_settings(registry: RunRegis
     assert list(line["tags"]) == ["draft"]
 
 
-def test_a_cost_is_shown_in_words_and_known_of_runs_that_an_earlier_version_stored(
+def test_cost_is_in_words_also_for_earlier_stored_runs(
     registry: RunRegistry,
 ) -> None:
     stored(registry, 1, "What is overlap?")
@@ -121,7 +121,7 @@ def test_several_runs_are_tagged_and_deleted_at_once(registry: RunRegistry) -> N
     assert [line.id for line in registry.history()] == ["run-1"]
 
 
-def test_two_runs_are_compared_with_the_earlier_one_as_a(registry: RunRegistry) -> None:
+def test_two_runs_are_compared_with_the_earlier_as_a(registry: RunRegistry) -> None:
     for number in (1, 2):
         stored(registry, number, f"Question {number}?")
     app = select(opened("runs"), ["run-2", "run-1"], 0, 1)
@@ -135,7 +135,7 @@ def test_two_runs_are_compared_with_the_earlier_one_as_a(registry: RunRegistry) 
     assert links["Open"].query_string == "run=run-1"
 
 
-def test_one_run_is_exported_as_a_file_and_several_as_a_zip_file_of_those(registry: RunRegistry) -> None:
+def test_one_run_exports_as_a_file_and_several_zipped(registry: RunRegistry) -> None:
     for number in (1, 2):
         stored(registry, number, f"Question {number}?")
     stored(registry, 3, "Stopped before its sources?", end=2)
@@ -160,7 +160,7 @@ def test_five_hundred_runs_are_listed_without_reading_one(registry: RunRegistry)
     assert len(questions(app)) == 500
 
 
-def test_a_question_is_asked_again_from_its_run_and_a_link_shows_what_is_new(registry: RunRegistry) -> None:
+def test_question_is_asked_again_and_a_link_shows_changes(registry: RunRegistry) -> None:
     asked = answered(registry).id
     app = select(opened("runs"), [asked], 0)
     app.button(key="history_ask_again").click().run()

@@ -43,7 +43,7 @@ def sentence(app: AppTest) -> str:
     return str(found)
 
 
-def test_passages_of_all_questions_are_labelled_one_after_the_other(registry: RunRegistry) -> None:
+def test_passages_of_all_questions_are_labelled_in_turn(registry: RunRegistry) -> None:
     runs = [answered(registry, question) for question in QUESTIONS]
     app = comparing()
     assert "0 of 3</b> questions" in html(app)
@@ -84,7 +84,7 @@ def test_the_passages_of_a_question_are_labelled_on_one_screen(registry: RunRegi
     assert "Question 2 of 2" in html(app)
 
 
-def test_labels_are_undone_one_by_one_and_their_passages_open_again(registry: RunRegistry) -> None:
+def test_labels_are_undone_singly_and_their_passages_open_again(registry: RunRegistry) -> None:
     run = answered(registry)
     app = comparing()
     assert app.button(key="label_undo").disabled
@@ -102,7 +102,7 @@ def test_labels_are_undone_one_by_one_and_their_passages_open_again(registry: Ru
     assert place(app) != places[0]
 
 
-def test_two_people_label_apart_and_where_they_differ_is_listed(registry: RunRegistry) -> None:
+def test_two_people_label_separately_and_differences_are_listed(registry: RunRegistry) -> None:
     run = answered(registry)
     first = comparing(labeller="Ada")
     labelled = [place(first)]
@@ -133,7 +133,7 @@ def test_the_passage_is_opened_in_its_run(registry: RunRegistry) -> None:
     assert app.session_state["passage"] in {one.id for one in run.index.passages}
 
 
-def test_a_ranking_that_was_tuned_is_compared_over_all_questions(registry: RunRegistry) -> None:
+def test_tuned_ranking_is_compared_over_all_questions(registry: RunRegistry) -> None:
     run = answered(registry)
     app = opened(run=run.id)
     assert "label_all" not in {one.key for one in app.button}
@@ -153,7 +153,7 @@ def test_a_ranking_that_was_tuned_is_compared_over_all_questions(registry: RunRe
     assert "0 of 1</b> question" in html(app)
 
 
-def test_presets_that_order_passages_in_another_way_can_be_chosen(registry: RunRegistry) -> None:
+def test_presets_that_order_passages_differently_can_be_chosen(registry: RunRegistry) -> None:
     registry.presets.save("diverse", Knobs(rank=RankKnobs(diversity=0.5)))
     registry.presets.save("short", Knobs(rank=RankKnobs(top_k=2)))
     app = comparing()

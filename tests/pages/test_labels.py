@@ -69,7 +69,7 @@ def test_labels_give_figures_that_narrow_with_every_label(registry: RunRegistry)
     assert app.button(key="label_next").disabled
 
 
-def test_a_label_is_changed_and_taken_away_by_the_same_buttons(registry: RunRegistry) -> None:
+def test_label_is_changed_and_removed_by_the_same_buttons(registry: RunRegistry) -> None:
     run = answered(registry)
     app = labelled(opened(run=run.id), "RELEVANT")
     press(app, "grade_PARTLY")
@@ -81,7 +81,7 @@ def test_a_label_is_changed_and_taken_away_by_the_same_buttons(registry: RunRegi
     assert "0 of 10</b> labelled" in html(app)
 
 
-def test_labels_belong_to_the_question_and_are_there_in_its_next_run(registry: RunRegistry) -> None:
+def test_labels_belong_to_the_question_and_its_next_run(registry: RunRegistry) -> None:
     first = answered(registry, "How does chunk overlap affect retrieval?")
     labelled(opened(run=first.id), "RELEVANT")
     again = answered(registry, "how does  chunk overlap affect Retrieval?")
@@ -133,7 +133,7 @@ def test_another_ranking_is_judged_against_that_of_the_answer(registry: RunRegis
     assert (float(difference) > 0) - (float(difference) < 0) == expected
 
 
-def test_qrels_are_imported_and_what_does_not_fit_is_counted(registry: RunRegistry) -> None:
+def test_qrels_are_imported_and_unmatched_ones_counted(registry: RunRegistry) -> None:
     run = answered(registry)
     labelled(opened(run=run.id), "RELEVANT", "NOT_RELEVANT")
     labels = registry.labels.of(run.question)

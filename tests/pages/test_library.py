@@ -25,7 +25,7 @@ from .conftest import PATIENCE, opened, words
 POND = b"# Ponds\n\nGulls nest on the island of the northern pond, where no fox can reach them in spring.\n"
 
 
-def test_an_import_that_ends_while_its_page_is_drawn_is_not_reported_above_a_collection_without_it(
+def test_import_ending_while_drawn_is_reported_with_its_collection(
     registry: RunRegistry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gate = Gate()
@@ -64,7 +64,7 @@ def added(collection: str, *files: Upload) -> RunningIngest:
 
 
 @pytest.mark.slow
-def test_the_same_file_is_already_there_and_a_broken_one_says_why(registry: RunRegistry) -> None:
+def test_known_file_is_already_there_and_broken_says_why(registry: RunRegistry) -> None:
     ferries = pdf(["The ferry at Low Marsh carried eleven carts a day before the bridge was built."])
     added("twice", Upload("ferries.pdf", ferries))
     job = added("twice", Upload("again.pdf", ferries), Upload("broken.pdf", b"%PDF-1.7 cut off"))
@@ -91,7 +91,7 @@ def test_unread_parts_of_a_document_are_shown_above_it(registry: RunRegistry) ->
 
 
 @pytest.mark.slow
-def test_a_zip_is_unpacked_searched_and_a_document_of_it_deleted(registry: RunRegistry) -> None:
+def test_zip_is_unpacked_searched_and_one_document_deleted(registry: RunRegistry) -> None:
     body = io.BytesIO()
     with zipfile.ZipFile(body, "w") as archive:
         archive.writestr(
@@ -138,7 +138,7 @@ def test_a_collection_is_made_and_deleted(registry: RunRegistry) -> None:
 
 
 @pytest.mark.slow
-def test_a_collection_is_asked_by_examples_made_from_its_titles(registry: RunRegistry) -> None:
+def test_collection_is_asked_by_examples_from_its_titles(registry: RunRegistry) -> None:
     assert "chunk overlap" in opened().button(key="example_1").label
     article = b"# The Mills of the Valley\n\nThe mills of the valley ground barley for beer in the winter."
     added("reports", Upload("mills.md", article))

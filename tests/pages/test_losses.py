@@ -108,7 +108,7 @@ def test_a_search_without_results_is_the_only_failed_phase(
     assert "before a search had answered" not in shown
 
 
-def test_a_web_search_that_is_down_beside_a_collection_is_a_warning(
+def test_failed_web_search_beside_a_collection_is_a_warning(
     registry: RunRegistry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     restarted(
@@ -126,7 +126,7 @@ def test_a_web_search_that_is_down_beside_a_collection_is_a_warning(
     assert "1 warning" in badges(app)
 
 
-def test_a_rate_limit_while_queries_are_written_is_time_of_queries(
+def test_rate_limit_during_query_writing_counts_as_query_time(
     model_registry: RunRegistry, fake_openai: FakeOpenAI
 ) -> None:
     fake_openai.chats.append(failure(429, retry_after="3"))

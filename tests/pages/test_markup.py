@@ -38,14 +38,14 @@ def test_characters_that_a_reader_cannot_see_are_removed() -> None:
     assert markup.html(p(title="a\u202eb")["c\u200bd\x00"]) == '<p title="ab">cd</p>'
 
 
-def test_a_document_without_an_address_is_of_its_data_set_and_has_no_link() -> None:
+def test_document_without_an_address_names_its_data_set_unlinked() -> None:
     url = document_url("handbook", "bm25.md")
     assert site(url) == "handbook"
     assert markup.open_url(url) == ""
 
 
 @pytest.mark.parametrize("place", [(0, 36), (0, 9), (9, 15), (15, 31), (31, 36)])
-def test_tables_and_code_are_drawn_as_such_and_leave_the_text_as_it_is(place: tuple[int, int]) -> None:
+def test_tables_and_code_are_drawn_without_changing_the_text(place: tuple[int, int]) -> None:
     text = "Run this:\n<b>\n\n  x\n\nA: 1; B: 2\n\nEnd."
     structures = ((10, 18, StructureKind.CODE), (20, 30, StructureKind.TABLE))
     article = Article(text=text, extractor="", structures=structures)

@@ -18,7 +18,7 @@ def test_a_large_element_is_never_sent_as_a_reference() -> None:
     assert not element("table", 0, size=5_000_000).metadata.cacheable
 
 
-def test_a_fragment_that_begins_drops_its_queued_elements_but_not_references_to_them() -> None:
+def test_starting_fragment_drops_queued_elements_but_no_references() -> None:
     """Why decision 0025 has no references. If this fails, Streamlit has been mended, and the decision can go."""
     queue = ForwardMsgQueue()
     for position in range(3):

@@ -57,7 +57,7 @@ def test_the_drawer_finds_opens_and_tags_runs(registry: RunRegistry) -> None:
 
 
 @pytest.mark.slow
-def test_the_drawer_is_beside_an_answer_with_its_own_export(registry: RunRegistry) -> None:
+def test_drawer_is_beside_an_answer_with_its_own_export(registry: RunRegistry) -> None:
     run = answered(registry)
     app = drawer(opened(run=run.id))
     assert any("open now" in label for label in links(app))

@@ -10,7 +10,7 @@ from pages.parts.serving.streamlit_patches import copy_containers_once
 
 
 @pytest.mark.parametrize("patched", [True, False], ids=["once", "as Streamlit does it"])
-def test_a_container_is_copied_once_with_the_containers_around_it(
+def test_container_is_copied_once_with_those_around_it(
     monkeypatch: pytest.MonkeyPatch, patched: bool
 ) -> None:
     monkeypatch.setattr(DeltaGenerator, "__deepcopy__", DeltaGenerator.__deepcopy__)  # and back

@@ -46,7 +46,7 @@ def test_an_upload_is_checked_chosen_and_counted(registry: RunRegistry) -> None:
     assert not app.button(key="evaluate_start").disabled
 
 
-def test_a_wrong_line_is_shown_with_its_neighbours_and_left_out_when_asked(registry: RunRegistry) -> None:
+def test_wrong_line_is_shown_with_neighbours_and_omitted_when_asked(registry: RunRegistry) -> None:
     app = uploaded(lines(5, 0, 7))
     assert "gulls.jsonl, line 3: the excerpt from 0 to 0 is not in the document" in html(app)
     assert "Who nests 2?" in html(app), "the line after it"
@@ -116,7 +116,7 @@ def test_finished_experiment_shows_every_measured_setting(registry: RunRegistry)
 
 
 @pytest.mark.thorough
-def test_an_experiment_runs_on_a_dask_cluster_that_the_operator_names(
+def test_experiment_runs_on_a_dask_cluster_of_the_operator(
     registry: RunRegistry, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     app = opened("evaluate", {"evaluate_where": "dask"})
@@ -141,7 +141,7 @@ def test_an_experiment_runs_on_a_dask_cluster_that_the_operator_names(
     ]
 
 
-def test_a_scheduler_that_is_not_there_is_said_and_the_experiment_can_be_continued(
+def test_absent_scheduler_is_told_and_the_experiment_can_continue(
     registry: RunRegistry,
 ) -> None:
     name = registry.service(Experiments).start("handbook", {}, scheduler="nonsense://x")

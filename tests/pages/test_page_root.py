@@ -35,7 +35,7 @@ def script(mended: bool) -> None:
 
 
 @pytest.mark.parametrize("mended", [True, False], ids=["from the root", "as Streamlit does it"])
-def test_a_page_that_is_drawn_right_after_a_fragment_is_not_drawn_inside_it(
+def test_page_drawn_right_after_a_fragment_is_outside_it(
     monkeypatch: pytest.MonkeyPatch, mended: bool
 ) -> None:
     """A click comes after a fragment's last element and before its thread ends: that thread draws the page.

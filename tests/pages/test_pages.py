@@ -45,7 +45,7 @@ def tuned(registry: RunRegistry, app: AppTest, run: Run, **rank: int) -> Run:
     return job.run
 
 
-def test_the_first_page_offers_examples_and_says_what_is_connected(registry: RunRegistry) -> None:
+def test_first_page_offers_examples_and_tells_what_is_connected(registry: RunRegistry) -> None:
     app = opened()
     assert not app.exception
     assert len([button for button in app.button if (button.key or "").startswith("example_")]) == 2
@@ -76,7 +76,7 @@ def test_every_knob_has_a_control_with_its_bounds(registry: RunRegistry) -> None
     assert {key: fields[key].max_chars for key in limits} == limits
 
 
-def test_the_controls_speak_for_the_knobs_of_the_next_run(registry: RunRegistry) -> None:
+def test_controls_set_the_knobs_of_the_next_run(registry: RunRegistry) -> None:
     app = opened()
     app.slider(key="knob_plan_queries").set_value(1)
     app.text_input(key="question").set_value("Why?")
@@ -88,7 +88,7 @@ def test_the_controls_speak_for_the_knobs_of_the_next_run(registry: RunRegistry)
     assert (run.question, run.knobs.plan.queries, run.knobs.search.backend) == ("Why?", 1, "demo")
 
 
-def test_the_echo_of_a_keystroke_is_no_second_request_even_when_it_lost_the_settings(
+def test_keystroke_echo_without_settings_is_no_second_request(
     registry: RunRegistry,
 ) -> None:
     def asked() -> None:
@@ -133,9 +133,7 @@ def test_a_finished_run_is_shown_from_its_address(registry: RunRegistry) -> None
     assert table["context"].notna().sum() == len(run.sources)
 
 
-def test_the_answer_card_shows_tokens_and_cost_of_the_whole_run(
-    registry: RunRegistry, fake_openai: FakeOpenAI
-) -> None:
+def test_answer_card_shows_tokens_and_cost_of_the_run(registry: RunRegistry, fake_openai: FakeOpenAI) -> None:
     fake_openai.chats.append(streamed("chunk overlap recall", usage=(120, 30), cost=0.001))
     fake_openai.chats.append(streamed("Overlap keeps facts whole [1].", usage=(900, 200), cost=0.01))
     knobs = Knobs.parse({"search": {"backend": "demo"}, "answer": {"stop": ["END"], "max_tokens": 61}})
@@ -151,7 +149,7 @@ def test_the_answer_card_shows_tokens_and_cost_of_the_whole_run(
     assert app.multiselect(key="knob_answer_stop").options == ["END"]
 
 
-def test_a_slider_tunes_the_finished_run_and_leaves_its_sources(registry: RunRegistry) -> None:
+def test_slider_tunes_the_finished_run_and_leaves_its_sources(registry: RunRegistry) -> None:
     run = answered(registry)
     app = opened(run=run.id)
     app.slider(key="knob_rank_top_k").set_value(3).run()
@@ -167,7 +165,7 @@ def test_a_slider_tunes_the_finished_run_and_leaves_its_sources(registry: RunReg
     assert app.slider(key="knob_rank_top_k").value == 6
 
 
-def test_a_run_that_was_filled_after_its_answer_says_so_in_place_of_figures_of_tuning(
+def test_run_filled_after_its_answer_says_so_without_tuning_figures(
     registry: RunRegistry,
 ) -> None:
     run = synthetic_run(60, waiting=True)
@@ -211,7 +209,7 @@ def test_a_citation_in_the_session_brings_up_the_reader(registry: RunRegistry) -
     assert 'class="oq-source' in shown
 
 
-def test_the_cards_of_one_page_stand_together_with_the_sections_of_their_passages(
+def test_cards_of_one_page_stand_together_with_sections(
     registry: RunRegistry,
 ) -> None:
     run = answered(registry)
@@ -224,7 +222,7 @@ def test_the_cards_of_one_page_stand_together_with_the_sections_of_their_passage
     assert f'<span class="t" dir="auto">{section}</span>' in shown
 
 
-def test_the_text_around_passages_is_tuned_and_marked_in_the_reader(registry: RunRegistry) -> None:
+def test_text_around_passages_is_tuned_and_marked_when_read(registry: RunRegistry) -> None:
     run = answered(registry)
     app = opened(run=run.id)
     app.slider(key="knob_rank_surroundings").set_value(300).run()
@@ -246,7 +244,7 @@ def test_the_text_around_passages_is_tuned_and_marked_in_the_reader(registry: Ru
     assert '<span class="given">' in shown and "characters around it given too" in shown
 
 
-def test_a_doubtful_answer_stands_under_its_caveat_on_the_page_and_in_its_document(
+def test_doubtful_answer_has_its_caveat_on_page_and_document(
     registry: RunRegistry,
 ) -> None:
     run = answered(registry, "When was chunk overlap invented?")
@@ -280,7 +278,7 @@ def test_the_system_page_tells_what_is_connected(registry: RunRegistry) -> None:
         assert part in shown
 
 
-def test_a_price_table_that_cannot_be_read_is_named_and_can_be_taken_back(registry: RunRegistry) -> None:
+def test_unreadable_price_table_is_named_and_can_be_removed(registry: RunRegistry) -> None:
     registry.engine.prices.path.write_text("model,price\n")
     app = opened("system")
     assert "prices.csv is not used" in app.warning[0].value
@@ -306,7 +304,7 @@ def test_the_handbook_lists_and_shows_articles(registry: RunRegistry) -> None:
     assert not any(link.startswith("Previous") for link in links)
 
 
-def test_a_run_that_failed_is_shown_with_its_reason_and_what_it_reached(registry: RunRegistry) -> None:
+def test_failed_run_shows_its_reason_and_what_it_reached(registry: RunRegistry) -> None:
     run = answered(registry, "zxqv wvut?")
     app = opened(run=run.id)
     assert not app.exception
@@ -315,7 +313,7 @@ def test_a_run_that_failed_is_shown_with_its_reason_and_what_it_reached(registry
     assert run.question in html(app)
 
 
-def test_the_steps_of_an_agent_are_a_table_with_what_each_tool_was_told_and_said(
+def test_agent_steps_are_a_table_of_tool_input_and_output(
     registry: RunRegistry, fake_openai: FakeOpenAI
 ) -> None:
     fake_openai.chats += [
@@ -337,7 +335,7 @@ def test_the_steps_of_an_agent_are_a_table_with_what_each_tool_was_told_and_said
     assert opened_page in page.partition("Result, as data")[2]
 
 
-def test_a_failed_search_offers_another_backend_and_takes_none_by_itself(
+def test_failed_search_offers_another_backend_and_uses_none_itself(
     registry: RunRegistry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     runtime.close()
@@ -360,7 +358,7 @@ def test_a_failed_search_offers_another_backend_and_takes_none_by_itself(
     runs.stop(shown.id)
 
 
-def test_correction_of_the_search_engine_is_asked_by_one_click(
+def test_search_engine_correction_is_asked_by_one_click(
     registry: RunRegistry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     beside = {
@@ -400,7 +398,7 @@ def test_the_question_box_says_where_questions_go(
     assert "questions are sent to public search engines, through ddgs" in html(app)
 
 
-def test_pages_left_out_for_want_of_time_can_be_fetched(registry: RunRegistry) -> None:
+def test_pages_left_out_for_time_can_be_fetched(registry: RunRegistry) -> None:
     run = Run()
     skip = samples.Skip(key=samples.SLOW, url=samples.SLOW, reason=samples.SkipReason.CUT, seconds=0.4)
     events = (*samples.until(e.PageRead), e.PageSkipped(skip), *samples.EVENTS[15:32], e.RunDone())
@@ -415,7 +413,7 @@ def test_pages_left_out_for_want_of_time_can_be_fetched(registry: RunRegistry) -
     assert any("1 page timed out" in block.value for block in app.markdown)
 
 
-def test_a_stopped_run_shows_its_ranking_and_answers_from_it(registry: RunRegistry) -> None:
+def test_stopped_run_shows_its_ranking_and_answers_from_it(registry: RunRegistry) -> None:
     run = Run()
     for record in samples.records(*samples.until(e.Ranked), e.RunStopped()):
         run = run.apply(record)
@@ -437,9 +435,7 @@ def test_a_stopped_run_shows_its_ranking_and_answers_from_it(registry: RunRegist
 
 
 @pytest.mark.parametrize("last", [e.RunStarted, e.QueryPlanned, e.SearchAnswered, e.PageRead])
-def test_a_run_that_was_stopped_early_is_shown_without_an_offer_it_cannot_keep(
-    registry: RunRegistry, last: type[e.Event]
-) -> None:
+def test_run_stopped_early_makes_no_offer_it_cannot_keep(registry: RunRegistry, last: type[e.Event]) -> None:
     run = Run()
     for record in samples.records(*samples.until(last), e.RunStopped()):
         run = run.apply(record)
@@ -451,7 +447,7 @@ def test_a_run_that_was_stopped_early_is_shown_without_an_offer_it_cannot_keep(
     assert offers == (["Answer now from 1 of 3 pages"] if last is e.PageRead else [])
 
 
-def test_an_answer_under_way_that_is_one_long_table_is_drawn_in_part(
+def test_unfinished_answer_of_one_long_table_is_drawn_partly(
     registry: RunRegistry, fake_openai: FakeOpenAI
 ) -> None:
     gate = Gate()

@@ -242,7 +242,7 @@ def test_what_is_refused_says_what_to_do() -> None:
 
 
 @pytest.mark.parametrize("verified", [None, False, "false", 0, ""])
-def test_an_address_that_the_provider_has_not_verified_is_nobody(verified: object) -> None:
+def test_unverified_address_of_a_provider_is_nobody(verified: object) -> None:
     claims: dict[str, object] = {"iss": "https://login.example", "sub": "7", "email": "anna@example.org"}
     assert person_id(claims) == "https://login.example 7"
     assert person_id({**claims, "email_verified": verified}) == "https://login.example 7"

@@ -46,7 +46,7 @@ def left_out(registry: RunRegistry) -> str:
     return registry.import_run(export(recorded, ".offsets.zip"))
 
 
-def test_a_file_that_is_no_run_is_refused_with_what_to_do(registry: RunRegistry) -> None:
+def test_file_that_is_no_run_is_refused_with_advice(registry: RunRegistry) -> None:
     app = opened("runs")
     app.file_uploader(key="import_0").set_value(("recipe.json", b'{"eggs": 3}', "application/json")).run()
     assert not app.exception

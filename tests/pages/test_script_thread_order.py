@@ -63,7 +63,7 @@ async def reports_taken(monkeypatch: pytest.MonkeyPatch, *, mended: bool, exists
 
 
 @pytest.mark.parametrize("mended", [True, False], ids=["reports are kept", "as Streamlit does it"])
-async def test_a_page_that_was_drawn_is_sent_before_a_part_of_it_is_drawn_again(
+async def test_drawn_page_is_sent_before_a_part_is_redrawn(
     monkeypatch: pytest.MonkeyPatch, mended: bool
 ) -> None:
     """If the second case fails, Streamlit has been mended, and `keep_reports` and decision 0038 can go."""
@@ -71,5 +71,5 @@ async def test_a_page_that_was_drawn_is_sent_before_a_part_of_it_is_drawn_again(
     assert taken == (["page", "end", "thread for answer"] if mended else ["thread for answer"])
 
 
-async def test_a_part_that_the_page_has_no_more_is_not_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_part_no_longer_on_the_page_is_not_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     assert await reports_taken(monkeypatch, mended=True, exists=False) == ["page", "end"]

@@ -138,7 +138,7 @@ def test_loopback_and_the_named_hosts_are_served(client: TestClient, host: str) 
     ],
     ids=", ".join,
 )  # fmt: skip
-def test_a_host_that_is_neither_or_is_not_clear_is_refused(client: TestClient, hosts: Sequence[str]) -> None:
+def test_host_that_is_unknown_or_ambiguous_is_refused(client: TestClient, hosts: Sequence[str]) -> None:
     assert status(client, "/runs", *_host(*hosts)) == 421
     assert status(client, "/_stcore/stream", *_host(*hosts), socket=True) == 421
 
@@ -175,7 +175,7 @@ def test_every_reply_carries_the_policy(client: TestClient, path: str) -> None:
     assert sent["referrer-policy"] == "no-referrer"
 
 
-def test_styles_and_scripts_are_cached_by_their_digest_and_a_page_is_not(client: TestClient) -> None:
+def test_styles_and_scripts_are_cached_and_a_page_is_not(client: TestClient) -> None:
     page = client.get("/runs", headers={"If-Modified-Since": "Fri, 01 Jan 2100 00:00:00 GMT"})
     assert (page.status_code, page.headers["cache-control"]) == (200, "no-cache")
     addresses = re.findall(r'(?:src|href)="(app/static/[^"]+)"', page.text)
@@ -186,7 +186,7 @@ def test_styles_and_scripts_are_cached_by_their_digest_and_a_page_is_not(client:
     assert "cache-control" not in styles.headers
 
 
-def test_scripts_of_streamlit_are_compressed_for_browsers_that_unpack_them(client: TestClient) -> None:
+def test_streamlit_scripts_are_compressed_for_browsers_that_accept_it(client: TestClient) -> None:
     scripts = re.findall(r'(?:src|href)="\./(static/js/[^"]+)"', client.get("/").text)
     assert len(scripts) > 10
     for script in scripts:

@@ -22,7 +22,7 @@ def closed(registry: RunRegistry, monkeypatch: pytest.MonkeyPatch) -> Iterator[N
 
 
 @pytest.mark.usefixtures("closed")
-def test_a_server_that_requires_signing_in_shows_nothing_until_it_is_set_up() -> None:
+def test_server_requiring_sign_in_shows_nothing_until_configured() -> None:
     app = opened()
     assert not app.exception
     (told,) = app.error

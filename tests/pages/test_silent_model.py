@@ -42,7 +42,7 @@ def test_silent_model_is_told_with_a_button(registry: RunRegistry) -> None:
     assert [button.label for button in app.button] == ["Quote the sources instead"]
 
 
-def test_model_that_is_silent_for_a_moment_has_no_button(registry: RunRegistry) -> None:
+def test_briefly_silent_model_has_no_button(registry: RunRegistry) -> None:
     app = waiting(9.5)
     assert "Writing the answer …" in app.get("html")[0].proto.body
     assert not app.button

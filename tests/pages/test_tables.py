@@ -51,7 +51,7 @@ def reader_rank(app: AppTest) -> int:
     return int("".join(letter for letter in badge.partition("Rank ")[2] if letter.isdigit()))
 
 
-def test_the_open_passage_stays_checked_under_a_filter_and_another_ranking(registry: RunRegistry) -> None:
+def test_open_passage_stays_checked_under_filters_and_other_rankings(registry: RunRegistry) -> None:
     run = answered(registry)
     app = opened(run=run.id)
     click(app, "passages", 6, "passage")
@@ -90,7 +90,7 @@ def test_a_row_is_opened_closed_and_opened_again(registry: RunRegistry) -> None:
     assert checked_rank(app) == reader_rank(app) == 3
 
 
-def test_the_open_rank_change_stays_checked_when_the_sides_are_swapped(registry: RunRegistry) -> None:
+def test_open_rank_change_stays_checked_when_sides_are_swapped(registry: RunRegistry) -> None:
     app = opened("explain", {"measures": True}, view="what-if", run=answered(registry).id)
     click(app, "rank_changes", 3, "passage")
     assert not app.exception
@@ -135,7 +135,7 @@ def test_a_selection_that_was_replaced_meanwhile_is_no_click() -> None:
     assert widget(app, "items") == key, "a click leaves the table as it is"
 
 
-def test_what_is_told_of_rows_that_are_listed_no_more_is_no_click() -> None:
+def test_event_of_rows_no_longer_listed_is_no_click() -> None:
     app = AppTest.from_function(listing).run()
     click(app, "items", 7, "number")
     old = widget(app, "items")
@@ -153,7 +153,7 @@ def numbers(app: AppTest) -> list[int]:
     return list(app.dataframe[0].value["number"])
 
 
-def test_a_long_table_is_drawn_in_pages_and_turns_to_the_open_item() -> None:
+def test_long_table_is_paged_and_turns_to_the_open_item() -> None:
     app = AppTest.from_function(listing).run()
     assert numbers(app) == list(range(tables.PAGE_ROWS))
     app.pagination[0].set_value(3).run()
@@ -183,9 +183,7 @@ def test_a_long_table_is_drawn_in_pages_and_turns_to_the_open_item() -> None:
 @pytest.mark.parametrize(
     ("value", "shown"), [(-0.004, 0.0), (-0.0, 0.0), (-0.006, -0.006), (0.004, 0.004), (None, None)]
 )
-def test_a_negative_number_that_rounds_to_zero_has_no_sign_in_a_table(
-    value: float | None, shown: float | None
-) -> None:
+def test_negative_number_rounding_to_zero_has_no_sign(value: float | None, shown: float | None) -> None:
     columns: dict[str, Any] = {"score": {"type_config": {"type": "number", "format": "%.2f"}}}
     cell = tables.frame([{"score": value}, {"score": 1.0}], ["score"], columns)["score"][0].as_py()
     if shown is None:

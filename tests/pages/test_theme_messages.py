@@ -23,7 +23,7 @@ def read(section: str) -> bytes:
     return message.SerializeToString(deterministic=True)
 
 
-def test_the_theme_is_what_streamlit_reads_and_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_theme_is_what_streamlit_reads_and_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
     read_options = config.get_options_for_section
     sections: list[str] = []
     monkeypatch.setattr(

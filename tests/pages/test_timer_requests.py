@@ -55,7 +55,7 @@ def test_a_timer_changes_no_widget(patched: bool) -> None:
         assert states == WidgetStates(widgets=[view("new")]), "Streamlit ignores them: the patch can go"
 
 
-def test_a_timer_after_a_click_leaves_the_values_of_the_click(patched: bool) -> None:
+def test_timer_after_a_click_keeps_the_values_of_the_click(patched: bool) -> None:
     click = ClientState(widget_states=WidgetStates(widgets=[view("results"), CLICKED]))
     data = requested(click, timer(view("new")))
     assert data.widget_states is not None

@@ -13,7 +13,7 @@ from pages.parts.serving.upload_limit import UploadLimit
 UPLOAD = "/_stcore/upload_file/session/file"
 
 
-async def test_an_upload_without_room_is_refused_and_those_before_it_count_while_they_arrive() -> None:
+async def test_upload_without_room_is_refused_counting_those_under_way() -> None:
     kept: list[int] = []
     arrived, finish = asyncio.Event(), asyncio.Event()
 

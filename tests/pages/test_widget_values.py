@@ -29,7 +29,7 @@ def script() -> None:
     st.session_state["keys"] = sorted(key for key in st.session_state if key != "keys")
 
 
-def test_a_widget_does_not_copy_the_state_of_all_and_has_the_same_value(
+def test_widget_does_not_copy_all_state_and_has_equal_values(
     patched: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     copies = []
