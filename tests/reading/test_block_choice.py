@@ -34,7 +34,7 @@ def read(html: str, url: str = "https://rocks.example/viewtopic.php?t=14") -> Ar
     )
 
 
-def test_a_thread_keeps_every_post_and_says_what_it_is() -> None:
+def test_thread_keeps_every_post_and_says_what_it_is() -> None:
     article = read(THREAD)
     assert all(f"Reply {number}:" in article.text for number in range(14))
     assert "rights reserved" not in article.text
@@ -59,7 +59,7 @@ LINKED = '<li class="entry"><a href="/{n}"><div>Sale</div><div>{title}</div><div
 
 @pytest.mark.parametrize("item", [CARD, FLAT, LINKED])
 @pytest.mark.parametrize("row", [1, 4])
-def test_each_item_of_a_listing_is_a_section_with_its_title(item: str, row: int) -> None:
+def test_each_item_of_a_listing_is_a_titled_section(item: str, row: int) -> None:
     items = [
         (
             f"Talk {name} about rocks",
@@ -119,7 +119,7 @@ def test_the_weights_are_those_that_were_measured() -> None:
     assert WEIGHTS.stat().st_size <= 500_000
 
 
-def test_blocks_are_kept_down_to_the_score_with_the_best_expected_f1() -> None:
+def test_blocks_are_kept_down_to_the_best_expected_f1() -> None:
     words = [["word"] * 20] * 4
     assert kept(np.array([0.9, 0.9, 0.1, 0.05]), words).tolist() == [True, True, False, False]
     assert kept(np.array([0.1, 0.05, 0.02, 0.01]), words).tolist() == [True, False, False, False]
@@ -128,7 +128,7 @@ def test_blocks_are_kept_down_to_the_score_with_the_best_expected_f1() -> None:
 ANSWER = f"<p>Hidden answer. {PROSE * 3}</p>"
 
 
-def test_what_a_reader_opens_is_read_and_what_lies_over_the_page_is_not() -> None:
+def test_openable_text_is_read_and_overlays_are_not() -> None:
     page = '<html><body><article><h1>Basalt</h1>{}<h2>Questions</h2><div class="{}" style="display:none">{}</div></article><script>x</script>'
     opened = read(page.format(f"<p>{PROSE * 9}</p>" * 3, "faq-answer", ANSWER))
     assert "Hidden answer." in opened.text
@@ -185,7 +185,7 @@ def test_posts_in_posts_are_all_counted() -> None:
 
 
 @pytest.mark.parametrize("element", ["article", "main", "section", "p"])
-def test_a_page_that_leaves_out_its_body_tag_is_read(element: str) -> None:
+def test_page_without_a_body_tag_is_read(element: str) -> None:
     """HTML allows it, and libxml2 takes elements that it does not know for a part of the head."""
     sentence = "The tide mill at the mouth of the river ground forty sacks in a night."
     html = f"<!doctype html><title>Mills</title><{element}><h1>Tide mills</h1><p>{sentence}</p></{element}>"

@@ -16,7 +16,7 @@ from tests.growth import LINEAR, growth
         b"<!-- <p> --><!----><body>",
     ],
 )
-def test_html_is_known_by_its_first_tag_whatever_it_is_called(start: bytes) -> None:
+def test_html_is_known_by_its_first_tag_under_any_name(start: bytes) -> None:
     assert readable_type("text/plain", None, start) == "text/html"
 
 
@@ -28,7 +28,7 @@ def test_other_text_is_not_taken_for_html(start: bytes) -> None:
 
 
 @pytest.mark.parametrize("piece", [b"<!---->", b"<!-- ", b"<!---->\n", b"<?xml>", b"<?xml ", b"\n", b"-->"])
-def test_no_first_bytes_take_longer_to_tell_than_their_length(piece: bytes) -> None:
+def test_file_type_is_told_in_linear_time(piece: bytes) -> None:
     """Few bytes, for where the ways to divide them doubled with each piece, a thousand would never end."""
     heads = growth(
         lambda size: piece * (size // len(piece)) + b"<p>",

@@ -48,7 +48,7 @@ def seconds(body: str, extractor: Extractor) -> float:
 
 @pytest.mark.parametrize("extractor", Extractor)
 @pytest.mark.slow
-def test_headings_inside_headings_cost_a_small_multiple_of_their_text(extractor: Extractor) -> None:
+def test_nested_headings_cost_a_small_multiple_of_their_text(extractor: Extractor) -> None:
     text = "mill " * 40_000
     flat = seconds(f"<div>{text}</div>", extractor)
     assert seconds("<h1><div>" * 700 + text + "</div></h1>" * 700, extractor) < 60 * flat

@@ -105,7 +105,7 @@ WAITING = {
 
 @pytest.mark.parametrize("extractor", Extractor)
 @pytest.mark.parametrize("how", WAITING)
-def test_half_of_the_page_that_waits_for_a_script_is_the_article(how: str, extractor: Extractor) -> None:
+def test_hidden_half_that_waits_for_a_script_is_the_article(how: str, extractor: Extractor) -> None:
     article = read(WAITING[how], extractor)
     assert "Nobody lives there today." in article.text
     assert "elephants" not in article.text
@@ -134,7 +134,7 @@ def test_other_hidden_text_is_no_article_however_long(how: str, extractor: Extra
 
 
 @pytest.mark.parametrize("extractor", Extractor)
-def test_what_is_hidden_inside_of_hidden_text_is_reported_once(extractor: Extractor) -> None:
+def test_hidden_text_inside_hidden_text_is_reported_once(extractor: Extractor) -> None:
     inside = f'<div style="display:none"><div><p hidden>{SECRET}</p></div></div>'
     assert read(f"{ARTICLE}{inside}", extractor).hidden == SECRET
 
@@ -171,7 +171,7 @@ def test_text_that_can_be_seen_stays(how: str) -> None:
 
 @pytest.mark.parametrize("extractor", Extractor)
 @pytest.mark.parametrize("style", ["opacity:0", "color:#fff", "color:white;opacity:0"])
-def test_a_page_that_fades_in_or_is_dark_as_a_whole_stays(style: str, extractor: Extractor) -> None:
+def test_page_that_fades_in_or_is_wholly_dark_stays(style: str, extractor: Extractor) -> None:
     assert "granite" in read(f'<article style="{style}">{SEEN}</article>', extractor).text
     assert "granite" in read(f'<article><div style="{style}">{SEEN}</div></article>', extractor).text
 

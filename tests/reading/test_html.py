@@ -55,7 +55,7 @@ def test_the_visible_extractor_keeps_all_that_a_reader_sees() -> None:
 
 
 @pytest.mark.parametrize("extractor", [Extractor.ACCURATE, Extractor.FAST])
-def test_an_article_comes_without_the_pages_furniture_and_with_its_facts(extractor: Extractor) -> None:
+def test_article_comes_without_page_furniture_and_with_its_facts(extractor: Extractor) -> None:
     article = read(PAGE, extractor)
     assert all(sentence in article.text for sentence in SENTENCES)
     assert not any(word in article.text for word in ("Home", "granite", "rights reserved"))
@@ -68,7 +68,7 @@ def test_an_article_comes_without_the_pages_furniture_and_with_its_facts(extract
     )
 
 
-def test_an_article_whose_first_find_is_only_its_lead_is_looked_for_again() -> None:
+def test_article_found_as_only_its_lead_is_sought_again() -> None:
     rest = [f"{sentence} Edition {number}." for number in range(8) for sentence in SENTENCES]
     paragraphs = "".join(f"<p>{sentence} {sentence}</p>" for sentence in rest)
     lead = f"<article><p>{SENTENCES[0]} {SENTENCES[1] * 3}</p></article>"
@@ -76,7 +76,7 @@ def test_an_article_whose_first_find_is_only_its_lead_is_looked_for_again() -> N
     assert all(sentence in article.text for sentence in rest)
 
 
-def test_the_lead_of_an_article_whose_rest_looks_like_furniture_is_looked_for_again() -> None:
+def test_lead_whose_rest_looks_like_furniture_is_sought_again() -> None:
     """Precision drops boxes with a border; nothing is in paragraphs, and the lead alone is long enough for an article."""
     boxes = "".join(f'<div style="border:1px solid">Box {number}. {PROSE}</div>' for number in range(14))
     lead = "".join(f"<p>Lead {number}. {PROSE}</p>" for number in range(3))
@@ -115,7 +115,7 @@ def test_the_day_of_publication_is_found(how: str) -> None:
     assert read(f"<html><head><title>Basalt</title></head><body>{html}</body></html>").date == day
 
 
-def test_year_of_a_copyright_notice_is_no_day_of_publication() -> None:
+def test_year_of_a_copyright_notice_is_no_publication_date() -> None:
     html = f"<article><p>{PROSE}</p><p>© 2019 Rock Review</p><div data-build='2021-03-04'></div></article>"
     assert read(f"<html><head><title>Basalt</title></head><body>{html}</body></html>").date == ""
 
@@ -177,7 +177,7 @@ def test_text_is_nfc_without_control_characters(extractor: Extractor) -> None:
     assert not any(unicodedata.category(char) == "Cc" and char != "\n" for char in text)
 
 
-def test_a_long_article_that_one_extractor_cuts_off_comes_whole() -> None:
+def test_long_article_cut_by_one_extractor_comes_whole() -> None:
     """The shape of a news site that breaks its articles into several sections with advertisements between."""
     part = "".join(f"<p>Part {{0}}, paragraph {number}. {PROSE}</p>" for number in range(4))
     sections = "".join(
@@ -189,7 +189,7 @@ def test_a_long_article_that_one_extractor_cuts_off_comes_whole() -> None:
     assert "Part four, paragraph 3" in article.text
 
 
-def test_what_no_extractor_takes_for_an_article_is_read_as_visible_text() -> None:
+def test_page_without_an_article_is_read_as_visible_text() -> None:
     cells = "".join(f"<tr><td>Station {number}</td><td>{number * 7} m</td></tr>" for number in range(30))
     text = read(f"<html><body><form><table>{cells}</table></form><script>var x</script></body></html>").text
     assert "Station 29" in text
@@ -287,11 +287,11 @@ class TestFacts:
         assert article.author == "Ada Stone, Bo Reef"
         assert (article.date, article.site) == ("2023-11-02", "Rock Review")
 
-    def test_a_site_name_at_the_end_of_the_title_is_dropped(self) -> None:
+    def test_site_name_at_the_end_of_a_title_is_dropped(self) -> None:
         page = f'<title>Columns - Rock Review</title><meta property="og:site_name" content="Rock Review"><p>{PROSE}</p>'
         assert read(page).title == "Columns"
 
-    def test_a_byline_and_a_time_element_serve_where_nothing_else_is_said(self) -> None:
+    def test_byline_and_time_element_serve_without_metadata(self) -> None:
         page = f'<h1>Columns</h1><p class="byline">By <a href=/ada>Ada Stone</a></p><time datetime="2022-07-09">then</time><p>{PROSE}</p>'
         article = read(page, Extractor.FAST)
         assert (article.author, article.date) == ("Ada Stone", "2022-07-09")
@@ -301,11 +301,11 @@ class TestFacts:
         assert "\n" not in article.title
         assert len(article.title) <= 300
 
-    def test_the_language_is_recognised_where_the_page_does_not_say(self) -> None:
+    def test_language_is_recognised_where_the_page_states_none(self) -> None:
         german = "Die Säulen entstehen, wenn dicke Lava langsam abkühlt und dabei schrumpft. "
         assert read(f"<p>{german * 8}</p>").language == "de"
 
-    def test_a_declared_language_that_the_text_contradicts_is_named_beside_the_detected_one(self) -> None:
+    def test_contradicted_declared_language_is_named_beside_the_detected(self) -> None:
         article = read(f"<html lang='pt-BR'><p>{PROSE}</p>")
         assert (article.language, article.declared_language) == ("en", "pt")
         article = read(f"<html lang='en-GB'><p>{PROSE}</p>")
@@ -316,7 +316,7 @@ class TestFacts:
         assert read(page).title == "Columns"
 
 
-def test_a_date_is_looked_for_without_dateparser_which_the_library_calls_unless_it_is_patched() -> None:
+def test_dates_are_found_without_calling_dateparser() -> None:
     program = """
 import sys
 from htmldate import extractors
@@ -363,7 +363,7 @@ def test_tables_and_code_of_a_page_are_written_and_placed(extractor: Extractor) 
     ]
 
 
-def test_tables_and_code_within_a_line_or_with_hidden_cells_keep_the_rest() -> None:
+def test_inline_tables_and_hidden_cells_keep_the_rest() -> None:
     item = "git clone the repository, cmake -D BUILD=1 -B release, cmake --build release --config Release"
     listed = "<ol><li>Run this:<pre>" + item.replace(", ", "\n") + f"</pre>and wait.</li></ol><p>{PROSE}</p>"
     article = read(f"<html><body><article><h1>Columns</h1><p>{PROSE}</p>{listed}</article>")
@@ -413,7 +413,7 @@ def thread(*posts: tuple[str, str, str]) -> str:
 
 
 @pytest.mark.parametrize("extractor", Extractor)
-def test_each_post_of_a_thread_is_a_section_with_author_and_day(extractor: Extractor) -> None:
+def test_post_of_a_thread_is_a_section_with_author_and_date(extractor: Extractor) -> None:
     posts = [
         ("Ada", "2024-03-05", "Why do the columns have six sides and never four?"),
         ("Ben", "2024-03-06", "Because six sides release the most stress of all shapes."),

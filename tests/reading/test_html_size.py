@@ -40,7 +40,7 @@ def test_closing_tags_that_close_nothing_hide_no_depth(step: str) -> None:
     assert caught.value.reason is SkipReason.BROKEN
 
 
-def test_a_page_of_very_many_elements_is_read_by_the_fast_extractor_and_says_why() -> None:
+def test_page_of_very_many_elements_gets_the_fast_extractor() -> None:
     article = extract(document(f"<article><p>{WORDS * 5}</article>" + "<p>open " * (MAX_ELEMENTS + 1)))
     assert article.extractor == "resiliparse"
     assert article.fallback.startswith("accurate extractor: the page has 30,")
@@ -66,7 +66,7 @@ def test_unclosed_tags_cost_no_more_than_their_number(opened: str) -> None:
     )
 
 
-def test_letters_of_no_size_inside_each_other_are_looked_at_once() -> None:
+def test_nested_letters_without_size_are_visited_once() -> None:
     inside = "<p style='x:y'>x</p>" * 1_000
     nested = "<div style='font-size:0'><p style='x:y'>x</p>" * 400
     assert cpu_of(nested + inside) < 20 * cpu_of("<div><p style='x:y'>x</p>" * 400 + inside) + 0.5

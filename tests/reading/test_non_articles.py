@@ -208,7 +208,7 @@ def test_page_without_a_sentence_is_empty(text: str) -> None:
 
 
 @pytest.mark.parametrize("extractor", Extractor)
-def test_text_in_an_aside_is_read_beside_a_request_for_consent(extractor: Extractor) -> None:
+def test_text_in_an_aside_is_read_beside_consent_requests(extractor: Extractor) -> None:
     consent = "<div class=cookie-consent><p>We and our 40 partners store cookies on your device. You may accept or manage your choices at any time.</p></div>"
     sentences = [
         "The lock opens for boats every hour between six in the morning and nine in the evening.",

@@ -111,7 +111,7 @@ def test_opendocument_keeps_raised_and_lowered_text_apart(position: str, text: s
     ],
     ids=["line break", "tab", "nested spans"],
 )
-def test_raised_text_of_an_opendocument_keeps_its_order_and_breaks(inner: str, text: str) -> None:
+def test_raised_text_of_an_opendocument_keeps_order_and_breaks(inner: str, text: str) -> None:
     style = '<style:style style:name="T1" style:family="text"><style:text-properties style:text-position="super 58%"/></style:style>'
     content = (
         f"<office:document-content {ODF}><office:automatic-styles>{style}</office:automatic-styles><office:body><office:text>"
@@ -183,7 +183,7 @@ def test_section_hidden_by_its_condition_is_told_apart(is_hidden: bool) -> None:
     assert (article.hidden == "Secret.", "Secret" in article.text) == (is_hidden, not is_hidden)
 
 
-def test_comments_and_deleted_text_of_an_opendocument_are_no_text() -> None:
+def test_comments_and_deletions_of_an_opendocument_are_no_text() -> None:
     article = read(
         odt(
             "<text:tracked-changes><text:changed-region><text:deletion><text:p>Deleted.</text:p></text:deletion>"

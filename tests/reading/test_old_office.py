@@ -89,7 +89,7 @@ def test_damaged_file_of_an_old_format_is_refused_or_read(body: bytes) -> None:
     ("megabytes", "notice"),
     [(1_000, ""), (300, "it has so many cells that number formats were not applied")],
 )
-async def test_number_formats_are_applied_within_the_memory_of_a_worker(megabytes: int, notice: str) -> None:
+async def test_number_formats_are_applied_within_a_workers_memory(megabytes: int, notice: str) -> None:
     rows = [["Year", "Share"], *([f"<c><v>{n}</v></c>", "<c><v>0.5</v></c>"] for n in range(22_000))]
     document = Document(url="", status=200, media_type=XLSX, charset=None, body=xlsx("Many", rows))
     async with ExtractionPool(1, megabytes=megabytes) as pool:
@@ -99,7 +99,7 @@ async def test_number_formats_are_applied_within_the_memory_of_a_worker(megabyte
 
 
 @pytest.mark.slow
-async def test_sheet_that_needs_more_memory_than_a_worker_is_refused() -> None:
+async def test_sheet_beyond_a_workers_memory_is_refused() -> None:
     rows = [[f"<c><v>{n}</v></c>"] * 10 for n in range(30_000)]
     document = Document(url="", status=200, media_type=XLSX, charset=None, body=xlsx("Many", rows))
     async with ExtractionPool(1, megabytes=200) as pool:

@@ -90,7 +90,7 @@ def test_damaged_documents_are_refused(body: bytes) -> None:
     assert caught.value.reason in (SkipReason.BROKEN, SkipReason.EMPTY)
 
 
-def test_a_document_without_text_says_that_it_may_be_a_scan() -> None:
+def test_document_without_text_is_named_a_possible_scan() -> None:
     with pytest.raises(Unreadable) as caught:
         read(pdf([], []))
     assert caught.value.reason is SkipReason.EMPTY

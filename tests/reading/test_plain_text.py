@@ -19,7 +19,7 @@ def test_plain_text_keeps_its_lines_and_loses_its_noise() -> None:
     assert article.text == "One line\nand another.\n\nNext.\n\nPage two."
 
 
-def test_markdown_gives_its_title_from_the_front_matter_or_a_heading() -> None:
+def test_markdown_title_comes_from_front_matter_or_heading() -> None:
     article = read(
         "---\ntitle: 'Tea'\nauthor: Ada\ndate: 2024-03-05\nlang: en\n---\n# Other\n\nWords.", "text/markdown"
     )
@@ -54,14 +54,14 @@ def test_the_headings_of_markdown_are_its_sections() -> None:
 
 
 @pytest.mark.parametrize("media_type", ["text/plain", "text/markdown", "application/xml"])
-def test_a_text_that_is_too_long_says_what_was_left_out(media_type: str) -> None:
+def test_text_that_is_too_long_says_what_is_missing(media_type: str) -> None:
     words = "Words and words.\n\n" * (MAX_CHARACTERS // 18 + 1)
     article = read(f"<a>{words}</a>" if media_type == "application/xml" else words, media_type)
     assert article.left_out == f"only the first {MAX_CHARACTERS:,} characters were read"
     assert 0.9 * MAX_CHARACTERS < len(article.text) <= MAX_CHARACTERS
 
 
-def test_json_with_too_many_values_says_what_was_left_out() -> None:
+def test_json_of_too_many_values_says_what_is_missing() -> None:
     article = read(json.dumps([f"value {number}" for number in range(60_000)]), "application/json")
     assert article.left_out == "only the first 50,000 values were read"
     assert read(json.dumps(["one"]), "application/json").left_out == ""
@@ -111,7 +111,7 @@ def test_a_feed_becomes_its_entries() -> None:
     ]
 
 
-def test_a_feed_with_prefixes_that_it_never_declares_is_read() -> None:
+def test_feed_with_undeclared_prefixes_is_read() -> None:
     feed = """<rss version="2.0"><channel><title>Rock news</title><item><title>Basalt</title><media:thumbnail url="a.png"/>
     <content:encoded><![CDATA[<p>It cooled.</p><p>It shrank.</p>]]></content:encoded></item></channel></rss>"""
     article = read(feed, "application/xml")
@@ -149,7 +149,7 @@ def test_what_has_no_words_is_empty() -> None:
         assert caught.value.reason is SkipReason.EMPTY
 
 
-def test_tables_of_markdown_name_their_columns_and_code_stays_as_written() -> None:
+def test_markdown_tables_name_their_columns_and_code_is_verbatim() -> None:
     code = "```python\ndef f(x):\n\treturn  (\n        x\n\n\n    )\n```"
     table = "| Model | Price |\n| :--- | ---: |\n| X \\| Y | 12  € |\n| Z | |"
     article = read(f"# Mills\nSome  text:\n{code}\nMore.\n\n{table}\n\na | b", "text/markdown")

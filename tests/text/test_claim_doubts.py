@@ -67,6 +67,6 @@ def test_nouns_of_a_german_claim_are_no_names() -> None:
     assert doubts("Vor der Überschwemmung hat Ada Brennan die Anlage gebaut.", source) == []
 
 
-def test_claim_in_another_language_or_without_citation_is_not_compared() -> None:
+def test_claim_in_another_language_or_uncited_is_not_compared() -> None:
     assert doubts("Der Hafen wurde von Ada Fletcher nach der Flut gebaut, sagt man.") == []
     assert doubts("The harbour was built by Ada Fletcher after the flood.", cites=()) == []

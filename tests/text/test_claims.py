@@ -47,7 +47,7 @@ def texts(text: str) -> list[str]:
         ("***\n\n> \n\n- \n", []),
     ],
 )  # fmt: skip
-def test_a_claim_is_a_sentence_without_the_marks_around_it(
+def test_claim_is_a_sentence_without_surrounding_marks(
     text: str, expected: list[tuple[str, tuple[int, ...]]]
 ) -> None:
     assert claims(text) == expected
@@ -109,12 +109,12 @@ def test_what_introduces_others_belongs_to_them(
     assert claims(text) == expected
 
 
-def test_a_long_sentence_in_bold_is_a_claim_of_its_own() -> None:
+def test_long_sentence_in_bold_is_a_claim_of_its_own() -> None:
     long = "The farm must lie " + "very " * (LEAD_IN // 5) + "far out."
     assert texts(f"**{long}** It may not move.") == [long, "It may not move."]
 
 
-def test_a_row_of_a_table_is_one_claim_and_its_head_is_none() -> None:
+def test_table_row_is_one_claim_and_its_head_none() -> None:
     table = "| Country | Depth. | Since |\n|:--|--:|---|\n| **Norway** | 30 m. Deep. [1] | 1994 [2, 3] |\n| a \\| b | | – |\n| – | | |"
     assert claims(f"{table}\n\nAfter [4].") == [
         ("Norway; 30 m. Deep.; 1994", (1, 2, 3)),
@@ -138,7 +138,7 @@ def test_lists_inside_lists_are_claims_in_reading_order() -> None:
 
 
 @pytest.mark.parametrize("start", ["\x0c\n", "\u00a0\n\x0b\n", "> \x0c\n> ", "- \x0c\n  "])
-def test_sentence_below_a_line_of_white_space_is_where_it_stands(start: str) -> None:
+def test_sentence_below_a_line_of_white_space_is_in_place(start: str) -> None:
     text = f"{start}It is so. (Source 2)"
     first, *_ = read_sentences(text, tuple(find_citations(text, range(1, 3))))
     assert text[first.start : first.end].startswith("It is so.")
@@ -173,7 +173,7 @@ def test_claims_stand_in_order_and_each_has_words(text: str) -> None:
 
 
 @given(documents)
-def test_where_nothing_is_marked_up_the_words_are_those_of_the_text(text: str) -> None:
+def test_unmarked_words_are_those_of_the_text(text: str) -> None:
     for claim in read_sentences(text, tuple(find_citations(text, range(1, 3)))):
         source = "".join(filter(str.isalnum, text[claim.start : claim.end]))
         words = iter(source)
@@ -186,7 +186,7 @@ WORDS = st.lists(st.text("xyzqw", min_size=3, max_size=8), min_size=1, max_size=
 
 
 @given(st.lists(WORDS, min_size=1, max_size=6))
-def test_the_same_sentences_are_read_from_a_paragraph_a_list_and_a_table(parts: list[str]) -> None:
+def test_paragraph_list_and_table_give_the_same_sentences(parts: list[str]) -> None:
     sentences = [f"X{' '.join(part.split())}. [{number}]" for number, part in enumerate(parts, 1)]
     plain = claims(" ".join(sentences))
     assert len(plain) == len(parts)

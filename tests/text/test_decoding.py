@@ -33,7 +33,7 @@ def test_the_headers_label_is_believed(charset: str) -> None:
 
 
 @pytest.mark.parametrize("charset", TEXTS)
-def test_the_pages_own_label_is_believed_where_the_header_has_none(charset: str) -> None:
+def test_label_of_the_page_is_believed_without_a_header(charset: str) -> None:
     page = f'<html><head><meta name=x><meta http-equiv="Content-Type" content="text/html; charset={charset}"><p>{TEXTS[charset]}'
     assert decode(page.encode(charset)) == page
     feed = f'<?xml version="1.0" encoding="{charset}"?><rss>{TEXTS[charset]}</rss>'
@@ -53,7 +53,7 @@ def test_a_byte_order_mark_beats_every_label(codec: str) -> None:
     assert decode("Ünïcode".encode(codec), "iso-8859-1") == "Ünïcode"
 
 
-def test_utf_8_beats_a_label_that_does_not_fit_and_comes_before_guessing() -> None:
+def test_utf_8_beats_a_wrong_label_and_precedes_guessing() -> None:
     assert decode("日本".encode(), "shift_jis") == "日本"
     assert decode("naïve".encode()) == "naïve"
 
@@ -109,7 +109,7 @@ def test_labels_that_are_no_charset_are_ignored(label: str) -> None:
     assert decode(b"plain \xe2\x82\xac", label) == "plain €"
 
 
-def test_a_page_cannot_name_a_wide_encoding_in_narrow_letters() -> None:
+def test_page_cannot_name_a_wide_encoding_in_narrow_letters() -> None:
     assert decode(b'<meta charset="utf-16"><p>hi') == '<meta charset="utf-16"><p>hi'
 
 
@@ -127,13 +127,13 @@ def test_every_allowed_codec_exists() -> None:
         assert codecs.lookup(codec).name == codec
 
 
-def test_blanks_where_a_label_should_be_are_passed_over_once() -> None:
+def test_blanks_in_place_of_a_label_are_read_once() -> None:
     label = growth(lambda size: b"<meta charset=" + b" " * size + b"!", decode, 400, 4_000)
     assert label < LINEAR
 
 
 @pytest.mark.parametrize("codec", ["utf-16-le", "utf-16-be"])
-def test_markup_in_utf_16_without_a_mark_is_known_by_its_first_bytes(codec: str) -> None:
+def test_unmarked_utf_16_markup_is_known_by_its_first_bytes(codec: str) -> None:
     assert decode("<p>naïve</p>".encode(codec)) == "<p>naïve</p>"
 
 

@@ -35,7 +35,7 @@ def test_rows_of_unequal_length_are_divided_like_the_head() -> None:
     assert cells(text) == [["ship", "crew"], ["Gull", "four, five"], ["Heron"], ["Tern", "one, two, three"]]
 
 
-def test_line_break_and_delimiter_in_quotation_marks_stay_in_their_cell() -> None:
+def test_line_break_and_delimiter_in_quotation_marks_stay_inside() -> None:
     assert cells('ship, cargo\nGull, "salt,\nrope"\n') == [["ship", "cargo"], ["Gull", "salt,\nrope"]]
 
 

@@ -6,11 +6,11 @@ from core.adapters.models.local_embedder import MiniLM
 from core.text.display import BUILT_IN, decimal, embedder_name, embedder_names, passage_label
 
 
-def test_the_built_in_model_has_one_name_in_settings_and_by_identity() -> None:
+def test_built_in_model_has_one_name_everywhere() -> None:
     assert embedder_name(MiniLM().identity) == embedder_name("local") == BUILT_IN == "MiniLM-L6-v2 (built in)"
 
 
-def test_a_model_of_a_server_is_named_with_its_host() -> None:
+def test_model_of_a_server_is_named_with_its_host() -> None:
     assert embedder_name("bge-m3@models.example:8080/512") == "bge-m3 (models.example:8080/512)"
     assert embedder_name("nomic/embed@v2@host") == "nomic/embed@v2 (host)"
     assert [embedder_name(name) for name in ("", "counting")] == ["", "counting"]

@@ -29,5 +29,5 @@ def test_typed_sites_narrow_one_question() -> None:
     assert within_typed_sites("hot tea", knobs) == ("hot tea", knobs)
 
 
-def test_question_of_site_words_alone_is_asked_as_it_is() -> None:
+def test_question_of_site_words_alone_is_asked_unchanged() -> None:
     assert within_typed_sites("site:a.example", Knobs()) == ("site:a.example", Knobs())

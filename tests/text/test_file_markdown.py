@@ -87,7 +87,7 @@ def test_address_in_a_title_is_no_link(title: str, written: str) -> None:
 
 
 @pytest.mark.parametrize("address", ["a@b.example", "<a@b.example>", "ftp://a.example", "mailto:a@b.example"])
-def test_only_addresses_of_the_web_stay_links_in_an_answer(address: str) -> None:
+def test_only_web_addresses_stay_links_in_an_answer(address: str) -> None:
     written = file_markdown(f"See {address} and https://c.example/react@18/@me.")
     assert not re.search(r"\w@b|ftp://", written)
     assert written.endswith("https://c.example/react@18/@me.")
@@ -103,7 +103,7 @@ def test_literal_text_is_shown_as_it_is(text: str) -> None:
     assert rendered == f"x{text}x"
 
 
-def test_the_answer_of_a_chat_model_keeps_its_form_and_its_words() -> None:
+def test_chat_model_answer_keeps_its_form_and_words() -> None:
     exported = file_markdown(MARKDOWN_ANSWER, ANCHORS, deeper=0)
     before = [token.type for token in READER.parse(MARKDOWN_ANSWER)]
     assert [token.type for token in READER.parse(exported)] == before

@@ -6,7 +6,7 @@ from email.utils import formatdate
 from core.text.http_headers import header_date, header_number, retry_after
 
 
-def test_a_wait_is_read_as_seconds_or_as_a_date() -> None:
+def test_wait_is_read_as_seconds_or_date() -> None:
     assert retry_after("30") == 30
     assert retry_after(" 1.5 ") == 1.5
     in_a_minute = retry_after(formatdate(time.time() + 60, usegmt=True))

@@ -39,7 +39,7 @@ def test_what_a_page_declares_holds_unless_its_letters_contradict(
     assert page_language(declared, text) == language
 
 
-def test_a_template_that_declares_english_around_hindi_is_not_believed() -> None:
+def test_template_declaring_english_around_hindi_is_not_believed() -> None:
     assert not in_latin_script(page_language("en", HINDI * 20))
 
 
@@ -57,7 +57,7 @@ TEXTS = {
 
 @pytest.mark.parametrize("declared", TEXTS)
 @pytest.mark.parametrize("language", TEXTS)
-def test_a_text_of_some_length_decides_over_another_declared_language(language: str, declared: str) -> None:
+def test_longer_text_decides_over_a_declared_language(language: str, declared: str) -> None:
     assert page_language(declared, TEXTS[language]) == language
     assert page_language(f"{declared}-XX", TEXTS[language]) == (
         f"{declared}-XX" if declared == language else language
@@ -143,7 +143,7 @@ def test_texts_have_the_language_of_most_of_them() -> None:
     assert dominant_language([GERMAN, ENGLISH, GERMAN, GERMAN]) == "de"
 
 
-def test_a_page_has_the_language_of_its_text_below_a_foreign_title() -> None:
+def test_page_has_its_texts_language_below_a_foreign_title() -> None:
     assert page_language("", "Gulls of the northern pond\n\n" + GERMAN * 20) == "de"
 
 

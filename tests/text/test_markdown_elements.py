@@ -38,7 +38,7 @@ def test_html_links_and_images_are_words() -> None:
     assert all("href" not in str(node) and "src'" not in str(node) for node in tree)
 
 
-def test_a_table_stays_one_and_what_is_too_long_is_cut_and_told() -> None:
+def test_table_stays_one_and_is_cut_with_a_note() -> None:
     (table,) = elements("| a | b |\n|---|---|\n| 1 | 2 |\n")
     assert tags([table]) == {"table", "thead", "tbody", "tr", "th", "td"}
     assert "Cut here" in str(elements("word " * LIMIT)[-1])

@@ -10,7 +10,7 @@ def test_a_short_text_is_left_as_it_is() -> None:
     assert tail_of_markdown("Two words.", 100) == "Two words."
 
 
-def test_of_a_long_text_the_end_is_left_from_a_whole_line_on() -> None:
+def test_end_of_a_long_text_begins_at_a_whole_line() -> None:
     text = "".join(f"Line {n}.\n" for n in range(1000))
     tail = tail_of_markdown(text, 200)
     assert tail.startswith(f"{LEFT_OUT}Line ")
@@ -18,7 +18,7 @@ def test_of_a_long_text_the_end_is_left_from_a_whole_line_on() -> None:
     assert len(tail) <= len(LEFT_OUT) + 200
 
 
-def test_a_table_of_20000_characters_stays_a_table_and_is_bounded() -> None:
+def test_table_of_20000_characters_stays_a_bounded_table() -> None:
     assert len(TABLE) > 20_000
     tail = tail_of_markdown(f"Some words.\n\n{TABLE}", 8000)
     assert len(tail) < 9000
@@ -37,7 +37,7 @@ def test_a_text_without_any_line_end_is_cut_too() -> None:
     assert tail_of_markdown("x" * 10_000, 100) == LEFT_OUT + "x" * 100
 
 
-def test_a_table_head_longer_than_the_limit_is_left_out() -> None:
+def test_table_head_longer_than_the_limit_is_left_out() -> None:
     assert len(tail_of_markdown("| a " * 5000 + "|\n|---|\n" + "| b |\n" * 100, 200)) < 600
 
 

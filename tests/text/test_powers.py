@@ -47,5 +47,5 @@ def test_an_exponent_is_a_word_of_its_own() -> None:
     assert words("H₂O on 5 m²") == ["h2o", "on", "5", "m2"]
 
 
-def test_number_of_a_note_is_a_word_of_its_own() -> None:
+def test_number_of_a_note_is_a_separate_word() -> None:
     assert words("The mill¹ stands.²") == ["the", "mill", "1", "stands", "2"]

@@ -83,7 +83,7 @@ def test_form_is_kept() -> None:
     assert nested == [2]
 
 
-def test_the_outline_of_an_answer_skips_no_level_and_has_no_empty_heading() -> None:
+def test_outline_of_an_answer_skips_no_level_or_heading_text() -> None:
     text = "#### First\n\n##### Below\n\n#\n\n# Top\n\n#### Deep\n\n## Middle\n\n### Lowest"
     levels = [token.tag for token in tokens(safe_markdown(text)) if token.type == "heading_open"]
     assert levels == ["h3", "h4", "h3", "h4", "h4", "h5"]
@@ -153,7 +153,7 @@ def test_an_address_is_shown_as_code() -> None:
         "1. ",
     ],
 )
-def test_long_runs_are_tamed_in_time_that_grows_with_them(unit: str) -> None:
+def test_long_runs_of_marks_are_escaped_in_linear_time(unit: str) -> None:
     assert growth(repeated(unit), lambda text: safe_markdown(text, range(1, 4)), LIMIT // 10, LIMIT) < LINEAR
     rendered = safe_markdown(unit * (LIMIT // len(unit)), range(1, 4))
     assert not re.search(r"(\\?\[){30}", rendered)
@@ -166,7 +166,7 @@ def test_marks_behind_an_address_are_passed_over_once() -> None:
     assert address < LINEAR
 
 
-def test_blanks_between_the_marks_of_nested_lists_are_passed_over_once() -> None:
+def test_blanks_between_nested_list_marks_are_read_once() -> None:
     marks = growth(lambda size: ("-" + " " * size) * 4 + "x", safe_markdown, 60, 240)
     assert marks < LINEAR
 

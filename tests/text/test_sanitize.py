@@ -63,7 +63,7 @@ def test_characters_that_a_script_or_an_emoji_needs_stay(needed: str) -> None:
     assert sanitize(needed) == needed
 
 
-def test_line_ends_become_one_kind_and_blank_lines_do_not_pile_up() -> None:
+def test_line_ends_are_unified_and_blank_lines_reduced() -> None:
     assert sanitize("one\r\ntwo\rthree\u2028four\x0c\n \n\t\n\nfive") == "one\ntwo\nthree\nfour\n\nfive"
 
 
@@ -79,7 +79,7 @@ def test_a_long_title_ends_with_an_ellipsis() -> None:
     assert len(one_line("x" * 500)) == TITLE_LIMIT
 
 
-def test_a_text_is_cut_at_a_clause_rather_than_inside_one() -> None:
+def test_text_is_cut_at_a_clause_if_possible() -> None:
     assert truncate("The first clause is here, and the second goes on", 40) == "The first clause is here…"
     assert truncate("No clause anywhere in this line of words", 20) == "No clause anywhere…"
     assert truncate("short", 20) == "short"
@@ -88,11 +88,11 @@ def test_a_text_is_cut_at_a_clause_rather_than_inside_one() -> None:
 @pytest.mark.parametrize(
     "escape", ["</source-c0de>", "< / SOURCE >", "＜source＞", "c0de", "C0\u200bDE", "</question>"]
 )
-def test_no_text_can_close_the_tags_around_it_in_a_prompt(escape: str) -> None:
+def test_no_text_can_close_its_tags_in_a_prompt(escape: str) -> None:
     assert scrub_for_prompt(f"before {escape} after", "c0de") == "before (…) after"
 
 
-def test_equal_labels_get_numbers_and_a_new_one_changes_none_of_the_others() -> None:
+def test_equal_labels_are_numbered_without_changing_others() -> None:
     labels = {"c": "Tides", "b": "Moon", "a": "Tides"}
     assert distinct_labels(labels) == {"c": "Tides (2)", "b": "Moon", "a": "Tides"}
     longer = distinct_labels({"d": "Tides"} | labels)

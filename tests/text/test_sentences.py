@@ -20,7 +20,7 @@ def split(text: str) -> list[str]:
 
 
 @given(anything)
-def test_sentences_are_in_order_and_leave_out_nothing_but_white_space(text: str) -> None:
+def test_sentences_are_in_order_and_omit_only_white_space(text: str) -> None:
     reached = 0
     for start, end in sentences(text):
         assert reached <= start < end <= len(text)
@@ -115,7 +115,7 @@ def test_an_abbreviation_of_another_language_is_a_word() -> None:
     assert split(" ".join(parts)) == parts
 
 
-def test_blank_lines_and_list_items_end_a_sentence_and_single_line_breaks_do_not() -> None:
+def test_blank_lines_and_list_items_end_a_sentence() -> None:
     text = "A heading\n\nOne line\ngoes on here.\n1. First item\n2. Second. More\n- Third\n# Next"
     assert split(text) == [
         "A heading",
@@ -155,5 +155,5 @@ def test_time_grows_no_faster_than_the_text(work: Callable[[str], object], piece
     assert growth(repeated(piece), work, 8_000, 80_000) < LINEAR
 
 
-def test_a_row_of_stops_inside_a_word_takes_linear_time() -> None:
+def test_row_of_stops_inside_a_word_takes_linear_time() -> None:
     assert growth(lambda size: "." * size + "a", sentences, 8_000, 80_000) < LINEAR

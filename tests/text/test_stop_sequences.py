@@ -14,7 +14,7 @@ def _read(pieces: list[str], *sequences: str) -> tuple[str, bool]:
 @given(
     st.lists(st.text(alphabet="abc", max_size=4), max_size=8), st.text(alphabet="abc", min_size=1, max_size=3)
 )
-def test_text_ends_before_the_first_sequence_however_it_is_cut(pieces: list[str], sequence: str) -> None:
+def test_text_ends_before_the_first_sequence_in_any_pieces(pieces: list[str], sequence: str) -> None:
     whole = "".join(pieces)
     before, separator, _ = whole.partition(sequence)
     assert _read(pieces, sequence) == (before, bool(separator))
