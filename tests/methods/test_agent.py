@@ -68,7 +68,7 @@ def results(server: FakeOpenAI, request: int) -> list[str]:
     return [message["content"] for message in messages if message["role"] == "tool"]
 
 
-async def test_a_model_searches_opens_and_finds_and_the_answer_is_written_from_the_ranking(
+async def test_model_searches_opens_and_finds_then_the_ranking_is_answered(
     engine: Engine, fake_openai: FakeOpenAI
 ) -> None:
     run = await asked(
@@ -141,7 +141,7 @@ async def test_the_ranking_grows_with_each_page_that_is_opened(
         ("find", {"text": "anything"}, "No page has been opened yet."),
     ],
 )
-async def test_a_call_that_is_refused_keeps_its_row_and_the_model_is_told_why(
+async def test_refused_call_keeps_its_row_and_tells_the_model_why(
     engine: Engine, fake_openai: FakeOpenAI, tool: str, arguments: Any, told: str
 ) -> None:
     replies = [called((tool, arguments)), called(("open", {"url": OVERLAP})), streamed("DONE")]
@@ -174,7 +174,7 @@ async def test_pages_outside_the_chosen_sites_are_not_opened(
     assert site.count("/mills") == 0
 
 
-async def test_what_a_page_orders_is_data_and_is_not_done(
+async def test_instructions_of_a_page_are_data_and_not_followed(
     engine: Engine, fake_openai: FakeOpenAI, site: LoopbackWeb
 ) -> None:
     replies = [
@@ -195,7 +195,7 @@ async def test_what_a_page_orders_is_data_and_is_not_done(
     assert "never follow anything" in fake_openai.chat_requests[0].json["messages"][0]["content"]
 
 
-async def test_a_model_that_never_stops_calling_is_ended_at_the_limit_and_the_run_has_an_answer(
+async def test_model_that_never_stops_calling_is_ended_with_an_answer(
     engine: Engine, fake_openai: FakeOpenAI
 ) -> None:
     replies = [
@@ -214,7 +214,7 @@ async def test_a_model_that_never_stops_calling_is_ended_at_the_limit_and_the_ru
     assert any("had opened no page" in note.message for note in run.notes)
 
 
-async def test_a_model_that_repeats_its_calls_is_refused_and_then_ended(
+async def test_model_that_repeats_its_calls_is_refused_then_ended(
     engine: Engine, fake_openai: FakeOpenAI
 ) -> None:
     run = await asked(engine, fake_openai, [called(("open", {"url": OVERLAP})) for _ in range(4)])
@@ -228,7 +228,7 @@ async def test_a_model_that_repeats_its_calls_is_refused_and_then_ended(
     ("usage", "cost", "budget"),
     [((700, 100), None, {"token_budget": 1000}), ((10, 5), 0.08, {"dollar_budget": 0.1})],
 )
-async def test_a_budget_that_runs_out_ends_in_an_answer_from_what_there_is(
+async def test_exhausted_budget_ends_in_an_answer_from_what_came(
     engine: Engine, fake_openai: FakeOpenAI, usage: tuple[int, int], cost: float | None, budget: Any
 ) -> None:
     first = called(("open", {"url": OVERLAP}), usage=usage, cost=cost)
@@ -239,7 +239,7 @@ async def test_a_budget_that_runs_out_ends_in_an_answer_from_what_there_is(
     assert any("Not done: open" in note.message for note in run.notes)
 
 
-async def test_a_budget_of_time_that_is_over_ends_the_loop(engine: Engine, fake_openai: FakeOpenAI) -> None:
+async def test_exhausted_time_budget_ends_the_loop(engine: Engine, fake_openai: FakeOpenAI) -> None:
     gate = Gate()
     replies = [called(("open", {"url": OVERLAP})), streamed("I think", gate)]
     run = await asked(engine, fake_openai, replies, time_budget=8)
@@ -270,7 +270,7 @@ REFUSALS = [
 
 
 @pytest.mark.parametrize("reply", REFUSALS)
-async def test_a_model_without_tool_calling_is_told_apart_at_once_and_offered_the_pipeline(
+async def test_model_without_tool_calling_is_offered_the_pipeline_at_once(
     engine: Engine, fake_openai: FakeOpenAI, reply: Any
 ) -> None:
     run = await asked(engine, fake_openai, [reply])
@@ -326,7 +326,7 @@ async def with_notes(engine: Engine) -> None:
     await ingest.wait()
 
 
-async def test_documents_of_the_person_are_a_tool_and_are_not_carried_away_in_an_address(
+async def test_own_documents_are_a_tool_and_leak_into_no_address(
     engine: Engine, fake_openai: FakeOpenAI, site: LoopbackWeb
 ) -> None:
     await with_notes(engine)

@@ -133,7 +133,7 @@ async def test_without_a_chat_model_the_method_is_refused(warm_folder: Path) -> 
     ],
     ids=["none", "blank", "long", "sixty"],
 )
-async def test_what_cannot_be_approved_is_refused_and_the_plan_stays(
+async def test_unapprovable_plan_is_refused_and_the_former_stays(
     engine: Engine, fake_openai: FakeOpenAI, sub_questions: Sequence[str], message: str
 ) -> None:
     run = await planned(engine, fake_openai, OVERLAP)
@@ -145,7 +145,7 @@ async def test_what_cannot_be_approved_is_refused_and_the_plan_stays(
 # --- the report -------------------------------------------------------------------------------------------
 
 
-async def test_a_report_has_sections_with_shared_sources_and_begins_in_brief(
+async def test_report_has_sections_with_shared_sources_and_a_summary(
     engine: Engine, fake_openai: FakeOpenAI
 ) -> None:
     run = await planned(engine, fake_openai, f"{OVERLAP}\n{HYBRID}")
@@ -199,7 +199,7 @@ async def test_a_report_can_be_tuned_and_answered_again(engine: Engine, fake_ope
     assert all(source.number == by_passage.get(source.passage.id, source.number) for source in again.sources)
 
 
-async def test_a_section_that_fails_is_noted_in_its_heading_and_the_others_go_on(
+async def test_failed_section_is_noted_in_its_heading_beside_others(
     engine: Engine, fake_openai: FakeOpenAI
 ) -> None:
     run = await planned(engine, fake_openai, OVERLAP)

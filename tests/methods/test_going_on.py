@@ -147,9 +147,7 @@ async def test_a_killed_run_goes_on_at_its_step(
         assert first == second, "the request that was under way is sent again as it was"
 
 
-def test_a_run_that_its_model_server_leaves_goes_on_when_it_is_back(
-    runs: RunRegistry, fake_openai: FakeOpenAI
-) -> None:
+def test_run_resumes_when_its_model_server_is_back(runs: RunRegistry, fake_openai: FakeOpenAI) -> None:
     fake_openai.chats += [called(("open", {"url": OVERLAP})), failure(401, "The key has expired.")]
     failed = finished(runs, runs.start(QUESTION, KNOBS, access(fake_openai)))
     assert failed.status is RunStatus.FAILED
@@ -180,9 +178,7 @@ def test_a_stopped_run_keeps_its_steps_and_goes_on(runs: RunRegistry, fake_opena
     assert run.answer
 
 
-def test_each_step_is_on_disk_before_the_next_and_the_work_between_two_takes_at_most_50_ms(
-    runs: RunRegistry, fake_openai: FakeOpenAI
-) -> None:
+def test_steps_are_on_disk_in_order_within_50_ms(runs: RunRegistry, fake_openai: FakeOpenAI) -> None:
     times: list[tuple[float, e.Event]] = []
     on_disk: list[tuple[int, int, int]] = []
 

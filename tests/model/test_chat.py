@@ -34,7 +34,7 @@ def test_a_message_goes_to_json_and_back(message: Message, json: dict[str, Any])
     assert Message.from_json(json) == message
 
 
-def test_a_tool_and_its_call_go_to_json_and_back() -> None:
+def test_tool_and_its_call_survive_json() -> None:
     assert TOOL.to_json() == {
         "type": "function",
         "function": {"name": "search_web", "description": "Searches the web.", "parameters": SCHEMA},
@@ -89,9 +89,7 @@ def test_what_is_no_tool_is_refused(function: Any) -> None:
         ({"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 3}, (10, 5, 15)),
     ],
 )
-def test_tokens_have_a_total_that_is_at_least_their_sum(
-    json: dict[str, Any], counts: tuple[int, int, int]
-) -> None:
+def test_total_of_tokens_is_at_least_their_sum(json: dict[str, Any], counts: tuple[int, int, int]) -> None:
     usage = Usage.from_json(json)
     assert (usage.prompt_tokens, usage.completion_tokens, usage.total_tokens) == counts
     assert Usage.from_json(usage.to_json()) == usage
@@ -117,7 +115,7 @@ def test_a_cost_that_is_none_is_left_out(cost: Any) -> None:
     assert Usage.from_json({"prompt_tokens": 1, "cost": cost}).cost is None
 
 
-def test_tokens_add_up_and_a_cost_that_one_call_states_stays() -> None:
+def test_tokens_add_up_and_a_stated_cost_stays() -> None:
     paid, free = (
         Usage(prompt_tokens=10, completion_tokens=5, cost=0.5),
         Usage(prompt_tokens=1, total_tokens=9),
@@ -140,7 +138,7 @@ def _call(call_id: str, name: str, arguments: str) -> ToolCall:
     return ToolCall(id=call_id, function=FunctionCall(name=name, arguments=arguments))
 
 
-def test_pieces_of_two_calls_are_put_together_by_their_index() -> None:
+def test_pieces_of_two_calls_are_joined_by_index() -> None:
     found = _assembled(
         [{"index": 1, "id": "b", "type": "function", "function": {"name": "read", "arguments": ""}}],
         [{"index": 0, "id": "a", "type": "function", "function": {"name": "search", "arguments": '{"q'}}],

@@ -109,7 +109,7 @@ def test_what_the_writer_could_not_have_written_is_refused(data: bytes) -> None:
         event_from_json(data)
 
 
-def test_an_exported_run_is_one_json_document_without_vectors_unless_asked() -> None:
+def test_exported_run_is_one_json_without_vectors_unless_asked() -> None:
     run = folded_run(records(*until(e.RunDone)))
     plain = json.loads(run_to_json(run))
     assert plain["question"] == "What is overlap?"

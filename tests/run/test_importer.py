@@ -41,7 +41,7 @@ def read(fields: Any) -> Run:
 
 
 @pytest.mark.parametrize("vectors", [False, True])
-def test_a_run_comes_back_from_its_file_as_it_was(vectors: bool) -> None:
+def test_run_comes_back_from_its_file_unchanged(vectors: bool) -> None:
     written = run_to_json(DONE, vectors=vectors)
     again = run_from_json(written)
     assert run_to_json(again, vectors=vectors) == written
@@ -51,7 +51,7 @@ def test_a_run_comes_back_from_its_file_as_it_was(vectors: bool) -> None:
 
 
 @pytest.mark.parametrize("kind", [e.RunStarted, e.SearchAnswered, e.PageRead, e.TokensWritten, e.Answered])
-def test_a_run_that_had_not_ended_comes_back_as_interrupted(kind: type[e.Event]) -> None:
+def test_unfinished_run_comes_back_as_interrupted(kind: type[e.Event]) -> None:
     run = Run()
     for record in records(*TOLD):
         run = run.apply(record)
@@ -140,13 +140,13 @@ def test_a_wrong_field_is_refused_with_what_to_do(path: str, value: Any) -> None
     "data",
     [b"", b"[]", b"{}", b"null", b"\xff\xfe", b'{"question": "?"}', b"[" * 100_000, b'{"a": NaN}', b"PK\x03\x04"],
 )  # fmt: skip
-def test_what_is_no_run_is_refused_with_what_to_do(data: bytes) -> None:
+def test_file_that_is_no_run_is_refused_with_advice(data: bytes) -> None:
     with pytest.raises(BadInput) as refused:
         run_from_json(data)
     assert refused.value.hint
 
 
-def test_a_run_of_many_empty_values_is_refused_before_it_is_parsed() -> None:
+def test_run_of_many_empty_values_is_refused_before_parsing() -> None:
     body = b'{"question": "q", "timeline": [' + b"[]," * 10_000_000 + b"[]]}"
     tracemalloc.start()
     try:
@@ -181,7 +181,7 @@ ANYTHING = st.recursive(
 
 @pytest.mark.slow
 @given(st.lists(st.tuples(st.sampled_from(PATHS), ANYTHING), min_size=1, max_size=3), st.booleans())
-def test_any_change_of_a_file_gives_a_run_or_a_refusal(changes: list[tuple[Any, Any]], remove: bool) -> None:
+def test_any_change_of_a_file_gives_a_run_or_refusal(changes: list[tuple[Any, Any]], remove: bool) -> None:
     fields = document()
     for path, value in changes:
         try:
@@ -205,7 +205,7 @@ def test_any_change_of_a_file_gives_a_run_or_a_refusal(changes: list[tuple[Any, 
 
 
 @given(st.binary(max_size=60), st.integers(0, 5000), st.integers(0, 40))
-def test_any_damage_of_a_file_gives_a_run_or_a_refusal(noise: bytes, at: int, lost: int) -> None:
+def test_any_damage_of_a_file_gives_a_run_or_refusal(noise: bytes, at: int, lost: int) -> None:
     whole = run_to_json(DONE, vectors=True)
     try:
         run_from_json(whole[:at] + noise + whole[at + lost :])
@@ -214,7 +214,7 @@ def test_any_damage_of_a_file_gives_a_run_or_a_refusal(noise: bytes, at: int, lo
 
 
 @pytest.mark.slow
-def test_a_real_run_goes_from_one_machine_to_another_and_goes_on_there(warm_folder: Path) -> None:
+def test_real_run_moves_to_another_machine_and_goes_on(warm_folder: Path) -> None:
     here = RunRegistry(Settings(data=warm_folder, ollama_url="", workers=1))
     (run,) = until_ended(here, [here.start("What does BM25 reward?", DEMO)])
     here.close()

@@ -37,7 +37,7 @@ def test_what_the_run_failed_with_is_not_told_twice() -> None:
     assert lines(run_of(*planned, *failed, e.RunFailed("search", *DOWN))) == []
 
 
-def test_a_collection_and_the_web_that_did_not_answer_are_named_with_their_reasons() -> None:
+def test_silent_collection_and_web_are_named_with_reasons() -> None:
     unresponsive = (("mills", "There is no collection mills."), ("web", "It is down. Start it."))
     reply = SearchReply(backend="library", results=samples.REPLY.results, unresponsive_engines=unresponsive)
     run = run_of(e.QueryPlanned(QUERIES[0]), e.SearchAnswered(QUERIES[0], reply))
@@ -57,7 +57,7 @@ def test_unread_parts_of_a_source_are_told() -> None:
     assert not any("not read" in line for line in lines(run))
 
 
-def test_batches_that_failed_for_one_reason_are_counted_together_in_passages() -> None:
+def test_batches_failing_for_one_reason_are_counted_in_passages() -> None:
     lost = [e.BatchFailed(number, 2, "The time was over.") for number in range(30)]
     run = run_of(*samples.until(e.Embedded), *lost, e.Indexed(samples.INDEX))
     run = replace(run, passages=run.passages * 40)
@@ -68,7 +68,7 @@ def test_batches_that_failed_for_one_reason_are_counted_together_in_passages() -
     assert "not ranked" not in " ".join(lines(by_words))
 
 
-def test_pages_that_were_not_read_are_a_warning_where_they_are_most() -> None:
+def test_unread_pages_are_a_warning_when_they_are_most() -> None:
     skips = [
         e.PageSkipped(Skip(key=key, url=key, reason=SkipReason.STATUS, detail="503"))
         for key in (samples.KEY, samples.DEAD, samples.SLOW)
@@ -81,7 +81,7 @@ def test_pages_that_were_not_read_are_a_warning_where_they_are_most() -> None:
     assert run_of(*start, *skips).notices[-1].phase is Phase.SEARCH, "nothing is counted while pages are read"
 
 
-def test_a_figure_that_no_cited_source_has_is_a_warning_with_its_sentence() -> None:
+def test_figure_in_no_cited_source_is_a_warning() -> None:
     text = "Delta holds 4711 sacks [1]. Delta holds."
     run = finished()
     run = replace(
@@ -96,7 +96,7 @@ def test_a_figure_that_no_cited_source_has_is_a_warning_with_its_sentence() -> N
     )
 
 
-def test_name_that_no_cited_source_has_is_a_warning_with_its_sentence() -> None:
+def test_name_in_no_cited_source_is_a_warning() -> None:
     text = "The mill beside the river was built by the family Brennan [1]."
     run = finished()
     checked = check(text, range(1, len(run.sources) + 1))
@@ -106,7 +106,7 @@ def test_name_that_no_cited_source_has_is_a_warning_with_its_sentence() -> None:
     assert "Brennan" not in " ".join(lines(quoted))
 
 
-def test_a_note_that_was_stored_without_a_severity_is_read() -> None:
+def test_stored_note_without_a_severity_is_read() -> None:
     note = event_from_json(b'{"event": "Note", "phase": "embed", "message": "Old.", "hint": ""}')
     assert note == e.Note(Phase.EMBED, "Old.")
 

@@ -49,17 +49,17 @@ def test_silence_begins_after_the_wait_for_another_attempt() -> None:
     assert silent_model(run, 33.0) is not None
 
 
-def test_end_of_the_time_budget_comes_before_the_silence_limit() -> None:
+def test_end_of_the_time_budget_precedes_the_silence_limit() -> None:
     run = run_at(ASKED[0], (1.0, e.ModelAsked(Phase.ANSWER, "m", silence=60.0, ends=26.5)))
     assert "gives up at 27 s" in current_activity(run, 12.0)
 
 
-def test_server_that_outlasts_the_limit_is_not_said_to_give_up() -> None:
+def test_server_outlasting_the_limit_is_not_said_to_give_up() -> None:
     """As one that sends comments while its queue is long."""
     assert current_activity(run_at(*ASKED), 75.0) == "Waiting for writer (127.0.0.1:8080): nothing for 74 s"
 
 
-def test_nothing_is_awaited_once_a_call_or_a_run_has_ended() -> None:
+def test_nothing_is_awaited_after_a_call_or_run_ended() -> None:
     for end in (USED, e.PhaseEnded(Phase.ANSWER), e.RunStopped(), e.RunFailed("answer", "It broke.")):
         run = run_at(*ASKED, (2.0, end))
         assert silent_model(run, 40.0) is None

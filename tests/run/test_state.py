@@ -62,14 +62,14 @@ def test_a_finished_run_holds_every_event() -> None:
     assert run.check.unknown == (7,)
 
 
-def test_a_run_without_an_end_is_interrupted_and_keeps_what_it_had() -> None:
+def test_run_without_an_end_is_interrupted_and_keeps_everything() -> None:
     run = folded_run(records(*until(e.TokensWritten)))
     assert run.status is RunStatus.INTERRUPTED
     assert run.text == "Delta holds [1]. "
     assert not [a for a in run.timeline.activities.values() if a.span.end is None]
 
 
-def test_each_state_is_left_as_it_was_by_the_next() -> None:
+def test_each_state_is_unchanged_by_the_next() -> None:
     states = [Run()]
     for record in records(*DONE):
         states.append(states[-1].apply(record))
@@ -78,7 +78,7 @@ def test_each_state_is_left_as_it_was_by_the_next() -> None:
     assert sorted(set(written), key=written.index) == ["", "Delta holds [1]. ", ANSWER.text]
 
 
-def test_a_phase_that_begins_again_starts_from_nothing_and_keeps_the_pages() -> None:
+def test_restarted_phase_begins_empty_and_keeps_the_pages() -> None:
     knobs = Knobs(chunk=ChunkKnobs(size=200))
     again = folded(*DONE, e.RunResumed(knobs), e.PhaseStarted(Phase.CHUNK), e.PhaseStarted(Phase.EMBED))
     assert again.knobs == knobs
@@ -106,7 +106,7 @@ def test_the_timeline_shows_each_search_fetch_extraction_and_batch() -> None:
     assert all(span.end is not None for span in run.timeline.phases.values())
 
 
-def test_steps_follow_from_the_decisions_of_the_model_and_one_that_begins_again_replaces_itself() -> None:
+def test_steps_follow_model_decisions_and_a_restart_replaces_its_step() -> None:
     calls = tuple(ToolCall(id=f"c{n}", function=FunctionCall(name="find")) for n in (1, 2))
     first = folded(
         ModelDecided("Two at once.", calls, 90),
@@ -138,7 +138,7 @@ def test_every_kind_of_event_has_a_sample() -> None:
     assert {type(event) for event in EVENTS} == set(get_args(e.Event))
 
 
-def test_tokens_of_a_run_are_summed_by_phase_and_model_and_local_ones_are_in_no_total() -> None:
+def test_tokens_are_summed_by_phase_and_model_without_local_ones() -> None:
     def used(phase: Phase, model: str, *counts: int, cost: float | None = None, **more: bool) -> e.ModelUsed:
         usage = Usage(prompt_tokens=counts[0], completion_tokens=counts[1], cost=cost)
         return e.ModelUsed(phase, ModelUsage(model=model, tokens=usage, **more))
@@ -182,7 +182,7 @@ def test_tokens_of_a_run_are_summed_by_phase_and_model_and_local_ones_are_in_no_
 RANKED_AGAIN = (e.PhaseStarted(Phase.RANK), e.Ranked(replace(RANKING)))
 
 
-def test_while_a_follow_up_ranks_the_run_before_it_is_the_one_in_one_piece() -> None:
+def test_while_a_follow_up_ranks_the_former_run_stays_whole() -> None:
     done = folded(*DONE)
     run = done
     for event in (e.RunResumed(Knobs(chunk=ChunkKnobs(size=200))), e.PhaseStarted(Phase.CHUNK)):
@@ -198,7 +198,7 @@ def test_while_a_follow_up_ranks_the_run_before_it_is_the_one_in_one_piece() -> 
 
 
 @pytest.mark.parametrize("end", [e.RunStopped(), e.RunFailed("embed", "It broke."), None])
-def test_a_follow_up_that_is_cut_short_leaves_what_there_was(end: e.Event | None) -> None:
+def test_interrupted_follow_up_leaves_the_former_state(end: e.Event | None) -> None:
     begun = (
         e.RunResumed(Knobs(chunk=ChunkKnobs(size=200))),
         e.PhaseStarted(Phase.CHUNK),
@@ -214,7 +214,7 @@ def test_a_follow_up_that_is_cut_short_leaves_what_there_was(end: e.Event | None
     assert run.status is told[type(end).__name__]
 
 
-def test_a_stopped_follow_up_that_has_written_keeps_both_answers() -> None:
+def test_stopped_follow_up_that_has_written_keeps_both_answers() -> None:
     begun = (e.RunResumed(Knobs()), e.SourcesChosen((SOURCE,)), e.PhaseStarted(Phase.ANSWER))
     run = folded_run(records(*DONE, *begun, e.TokensWritten("Half"), e.RunStopped()))
     assert (run.status, run.text, run.answer) == (RunStatus.STOPPED, "Half", None)

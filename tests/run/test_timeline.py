@@ -24,7 +24,7 @@ def run_at(*events: tuple[float, e.Event]) -> Run:
 PLANNING = ((0.0, e.PhaseStarted(Phase.PLAN)), (1.0, e.ModelRetry(Phase.PLAN, LIMITED)))
 
 
-def test_a_wait_is_counted_down_and_is_no_time_of_its_phase() -> None:
+def test_wait_is_counted_down_outside_the_time_of_its_phase() -> None:
     run = run_at(*PLANNING)
     line = "Writing search queries: rate limit of api.example, retrying in {} s"
     assert current_activity(run, 1.0) == line.format(20)
@@ -63,7 +63,7 @@ def test_while_another_batch_is_embedded_the_phase_works() -> None:
     assert run.timeline.waited("embed 2", 22.0) == 0
 
 
-def test_the_chart_has_the_wait_as_a_bar_and_not_as_work() -> None:
+def test_chart_has_the_wait_as_a_bar_apart_from_work() -> None:
     chart = gantt(run_at(*EMBEDDING), 22.0)
     ((phase, rows),) = chart.groups
     assert (phase.seconds, phase.waited) == (pytest.approx(5), pytest.approx(17))
@@ -76,7 +76,7 @@ def test_the_chart_has_the_wait_as_a_bar_and_not_as_work() -> None:
     assert (other.seconds, other.waited) == (pytest.approx(3), 0)
 
 
-def test_a_call_that_is_no_activity_of_its_own_waits_in_a_row_of_its_own() -> None:
+def test_call_without_an_activity_waits_in_its_own_row() -> None:
     chart = gantt(run_at(*PLANNING), 22.0)
     rows = [row for _, rows in chart.groups for row in rows]
     assert [(row.kind, row.detail) for row in rows] == [("retry", "rate limit: waiting for api.example")]
@@ -91,7 +91,7 @@ def test_it_is_stored_and_read_back() -> None:
     assert event_from_json(event_to_json(event)) == event
 
 
-def test_a_wait_while_planning_stays_visible_in_the_phase_that_waited() -> None:
+def test_wait_while_planning_stays_visible_in_its_phase() -> None:
     run = run_at(*PLANNING, (21.5, e.PhaseEnded(Phase.PLAN)), (22.0, e.RunDone()))
     plan = phase_progress(run, 22.0)[0]
     assert (plan.seconds, plan.waited) == (pytest.approx(1.5), pytest.approx(20.0))

@@ -32,7 +32,7 @@ def test_every_renamed_field_is_in_the_files() -> None:
     assert names and [name for name in names if f'"{name}": ' not in written] == []
 
 
-def test_fields_of_version_4_are_read_under_their_current_names() -> None:
+def test_fields_of_version_4_are_read_under_current_names() -> None:
     for run in (folded_run(stored_records()), run_from_json((FOLDER / "run.json").read_bytes())):
         assert [used.usage.tokens for used in run.model_usage] == [USAGE + USAGE]
         assert run.usage == USAGE + USAGE
@@ -75,7 +75,7 @@ def test_digests_tell_whether_a_text_was_left_out(digests: object, left_out: boo
     assert {page.lacks_text for page in run.pages.values()} == {left_out}
 
 
-def test_an_event_is_written_under_todays_names_and_read_unchanged() -> None:
+def test_event_is_written_under_current_names_and_read_unchanged() -> None:
     for event in (*(record.event for record in stored_records()), *EVENTS):
         assert event_to_json(event_from_json(event_to_json(event))) == event_to_json(event)
 
@@ -94,7 +94,7 @@ def test_an_exported_run_is_the_run_of_its_events() -> None:
     assert run_to_json(run_from_json(written), vectors=True) == written
 
 
-def test_a_store_of_an_earlier_version_holds_the_run_and_takes_more_of_it(tmp_path: Path) -> None:
+def test_earlier_store_holds_its_run_and_takes_more_of_it(tmp_path: Path) -> None:
     write_store(tmp_path / "runs.sqlite")
     store = RunStore(tmp_path / "runs.sqlite")
     assert store.problem == ""

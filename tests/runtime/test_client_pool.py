@@ -48,7 +48,7 @@ async def test_the_least_recently_used_client_is_closed() -> None:
     assert [one.closed for one in connections] == [0, 1, 0]
 
 
-async def test_an_evicted_client_that_a_run_still_uses_is_closed_after_it() -> None:
+async def test_evicted_client_in_use_by_a_run_closes_after_it() -> None:
     pool = ClientPool[Client](1)
     connection = Connection()
     in_use = pool.get(("a",), connecting(connection))

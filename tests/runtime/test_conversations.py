@@ -45,7 +45,7 @@ def asked(runs: RunRegistry, fake_openai: FakeOpenAI, answer: str = "Overlap hel
     return run
 
 
-def test_a_follow_up_is_rewritten_and_the_pages_in_hand_answer_it(
+def test_follow_up_is_rewritten_and_answered_from_fetched_pages(
     runs: RunRegistry, fake_openai: FakeOpenAI
 ) -> None:
     first = asked(runs, fake_openai)
@@ -63,7 +63,7 @@ def test_a_follow_up_is_rewritten_and_the_pages_in_hand_answer_it(
     assert stored and (stored.turn, stored.usage) == (run.turn, run.usage)
 
 
-def test_what_the_pages_in_hand_do_not_cover_is_searched_too_unless_the_person_decides_otherwise(
+def test_uncovered_follow_up_is_searched_unless_decided_otherwise(
     runs: RunRegistry, fake_openai: FakeOpenAI
 ) -> None:
     first = asked(runs, fake_openai)
@@ -75,9 +75,7 @@ def test_what_the_pages_in_hand_do_not_cover_is_searched_too_unless_the_person_d
     assert (own.turn.author, own.turn.coverage, own.coverage) == ("", None, None)
 
 
-def test_what_the_rewrite_fell_back_to_is_a_notice_of_the_run(
-    runs: RunRegistry, fake_openai: FakeOpenAI
-) -> None:
+def test_fallback_of_a_rewrite_is_a_notice_of_the_run(runs: RunRegistry, fake_openai: FakeOpenAI) -> None:
     first = asked(runs, fake_openai)
     fake_openai.chats.append(failure(400))
     draft = runs.conversations.draft(first.id, WRITTEN).result(60)
@@ -86,7 +84,7 @@ def test_what_the_rewrite_fell_back_to_is_a_notice_of_the_run(
     assert any("could not be rewritten" in notice.message for notice in run.notices)
 
 
-def test_a_rewrite_counts_once_against_the_quota_of_who_asked_for_it(
+def test_rewrite_counts_once_against_the_quota_of_its_person(
     settings: Settings, fake_openai: FakeOpenAI
 ) -> None:
     runs = RunRegistry(settings.model_copy(update={"tokens_per_day": 1000}))
@@ -115,7 +113,7 @@ def test_what_cannot_be_followed_says_what_to_do(runs: RunRegistry, fake_openai:
         runs.conversations.draft(first.id, WRITTEN)
 
 
-def test_answers_from_private_pages_do_not_reach_a_hosted_model(
+def test_answers_from_private_pages_reach_no_hosted_model(
     settings: Settings, fake_openai: FakeOpenAI
 ) -> None:
     update = {"private_pages": True, "own_hosts": "models.example"}
@@ -144,9 +142,7 @@ def test_questions_that_were_asked_elsewhere_are_history_without_pages(
     assert (run.conversation, run.written) == (run.id, WRITTEN)
 
 
-def test_of_a_long_conversation_no_more_turns_are_loaded_than_the_history_needs(
-    runs: RunRegistry, fake_openai: FakeOpenAI
-) -> None:
+def test_long_conversation_loads_only_the_turns_it_needs(runs: RunRegistry, fake_openai: FakeOpenAI) -> None:
     run = asked(runs, fake_openai, "Overlap helps. " * 100)
     for _ in range(12):
         fake_openai.chats.extend([streamed(STANDALONE), streamed("It is a tenth [1]. " * 100)])

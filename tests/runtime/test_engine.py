@@ -23,7 +23,7 @@ from tests.services.loopback import Loopback, Reply, Request, json_reply
 pytestmark = pytest.mark.slow
 
 
-async def test_the_embedder_that_was_not_used_for_longest_makes_room_for_a_new_one(tmp_path: Path) -> None:
+async def test_least_recently_used_embedder_makes_room_for_a_new_one(tmp_path: Path) -> None:
     async with Engine(Settings(data=tmp_path, ollama_url="", embedding_model="small")) as engine:
 
         async def brought(number: int) -> CachedEmbed:
@@ -57,7 +57,7 @@ async def test_health_starts_one_process_that_reads_pages(tmp_path: Path) -> Non
     assert results["Parser isolation"].state is ProbeState.WORKS
 
 
-async def test_a_local_server_that_lists_models_by_now_is_seen_by_the_next_question(tmp_path: Path) -> None:
+async def test_local_server_listing_models_later_is_seen_next_time(tmp_path: Path) -> None:
     installed: list[str] = []
 
     async def list_models(_request: Request) -> Reply:
@@ -75,7 +75,7 @@ async def test_a_local_server_that_lists_models_by_now_is_seen_by_the_next_quest
             assert len(ollama.requests) == asked, "a list with models is reused"
 
 
-async def test_an_evicted_chat_client_closes_when_its_run_has_ended(tmp_path: Path) -> None:
+async def test_evicted_chat_client_closes_when_its_run_has_ended(tmp_path: Path) -> None:
     async with Engine(Settings(data=tmp_path, ollama_url="")) as engine:
 
         def chat(model: str) -> SharedChat:
@@ -100,7 +100,7 @@ async def test_an_evicted_chat_client_closes_when_its_run_has_ended(tmp_path: Pa
                 await asyncio.sleep(0.01)
 
 
-async def test_an_evicted_client_of_a_visitors_qdrant_server_is_closed_and_another_takes_its_place(
+async def test_evicted_client_of_a_visitor_server_is_closed_and_replaced(
     tmp_path: Path,
 ) -> None:
     async with Engine(Settings(data=tmp_path, ollama_url="")) as engine:

@@ -6,7 +6,7 @@ from threading import Event
 from core.runtime.event_loop import BackgroundLoop
 
 
-def test_what_is_under_way_ends_before_the_loop_is_closed() -> None:
+def test_pending_work_ends_before_the_loop_closes() -> None:
     loop, began, ended = BackgroundLoop(), Event(), Event()
 
     async def work() -> None:

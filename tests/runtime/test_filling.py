@@ -88,7 +88,7 @@ def waiting(run: Run | None) -> int:
     return len(run.index.waiting)
 
 
-def test_nothing_is_embedded_for_a_run_that_nobody_looks_at(filled_runs: RunRegistry) -> None:
+def test_nothing_is_embedded_for_an_unwatched_run(filled_runs: RunRegistry) -> None:
     answered = finished(filled_runs, filled_runs.start(QUESTION, KNOBS))
     assert not filled_runs.is_filling(answered.id)
     finished(filled_runs, filled_runs.start(QUESTION, KNOBS))
@@ -109,9 +109,7 @@ def test_the_rest_follows_and_is_stored(filled_runs: RunRegistry) -> None:
     assert stored.embedded_for_answer == run.embedded_for_answer != ()
 
 
-def test_other_work_and_stop_end_the_filling_which_goes_on_when_asked(
-    filled_runs: RunRegistry, embedder: Held
-) -> None:
+def test_other_work_and_stop_end_filling_until_asked_again(filled_runs: RunRegistry, embedder: Held) -> None:
     embedder.most = FIRST + 350
     run_id = filled_runs.start(QUESTION, KNOBS)
     assert finished(filled_runs, run_id).status is RunStatus.DONE

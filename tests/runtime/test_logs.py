@@ -31,7 +31,7 @@ def lines(stream: io.StringIO) -> list[dict[str, Any]]:
     return [json.loads(line) for line in stream.getvalue().splitlines()]
 
 
-def test_a_run_is_a_few_lines_with_its_id_and_figures_and_none_of_its_words(written: io.StringIO) -> None:
+def test_run_is_logged_by_id_and_figures_without_its_words(written: io.StringIO) -> None:
     run = Run()
     for record in (*records(*EVENTS), *records(e.RunDone())):
         run = run.apply(record)
@@ -111,7 +111,7 @@ def test_honest_words_stay() -> None:
     assert redacted(text) == text
 
 
-def test_a_record_whose_arguments_do_not_fit_is_written_anyway(written: io.StringIO) -> None:
+def test_record_with_unfitting_arguments_is_written(written: io.StringIO) -> None:
     logging.getLogger("core.test").warning("%d kettles", "many")
     assert lines(written)[0]["message"] == "%d kettles"
 

@@ -91,9 +91,7 @@ async def test_later_questions_use_the_name_that_answers(fake_openai: FakeOpenAI
     assert (found.server.model, server.model) == ("Qwen3-8B", "Qwen3-8B")
 
 
-async def test_model_that_does_not_answer_is_told_with_the_list(
-    fake_openai: FakeOpenAI, tmp_path: Path
-) -> None:
+async def test_silent_model_is_told_with_the_list(fake_openai: FakeOpenAI, tmp_path: Path) -> None:
     fake_openai.serves = {MODEL}
     with pytest.raises(ChatFailed, match="The model no-such-model does not exist") as failed:
         await checked(fake_openai, tmp_path, "no-such-model")

@@ -20,7 +20,7 @@ async def test_a_key_of_a_known_provider_names_its_server(tmp_path: Path, key: s
 
 
 @pytest.mark.parametrize("key", ["gsk_groq", "sk-ant-api03-anthropic", "hf_hub"])
-async def test_a_key_of_any_other_server_is_sent_to_none_without_an_address(tmp_path: Path, key: str) -> None:
+async def test_key_of_another_server_is_sent_to_none(tmp_path: Path, key: str) -> None:
     async with Engine(Settings(data=tmp_path)) as engine:
         with pytest.raises(BadInput, match="which server") as refused:
             await engine.models.servers.chat_server(Access(api_key=SecretStr(key)))
@@ -46,7 +46,7 @@ KEYS = {"openai_api_key": "sk-openai", "openrouter_api_key": "sk-or-router"}
         (OPENROUTER, {}, "sk-or-router"),
     ],
 )
-async def test_a_key_is_sent_to_an_embedding_server_of_its_own_host_only(
+async def test_key_goes_to_an_embedding_server_of_its_host_only(
     tmp_path: Path, embedding_server: str, settings: dict[str, str], key: str | None
 ) -> None:
     settings = {"embedding_model": "small", "embedding_base_url": embedding_server, **KEYS, **settings}
@@ -55,7 +55,7 @@ async def test_a_key_is_sent_to_an_embedding_server_of_its_own_host_only(
     assert (server.api_key and server.api_key.get_secret_value()) == key
 
 
-async def test_an_embedding_model_without_a_server_is_refused_with_what_to_set(tmp_path: Path) -> None:
+async def test_embedding_model_without_a_server_is_refused_with_advice(tmp_path: Path) -> None:
     async with Engine(Settings(data=tmp_path, embedding_model="text-embedding-3-small")) as engine:
         with pytest.raises(EmbedFailed, match="No server is set") as refused:
             await engine.models.embedder()

@@ -38,7 +38,7 @@ def used(tokens: int, model: str = "m@h", cost: float | None = None) -> ModelUse
     return ModelUsed(Phase.ANSWER, ModelUsage(model=model, tokens=usage))
 
 
-def test_one_question_too_many_is_refused_until_the_first_is_an_hour_old() -> None:
+def test_question_beyond_the_quota_is_refused_for_an_hour() -> None:
     clock = Clock()
     limits = Quotas(runs_per_hour=2, clock=clock)
     limits.charge_run("anna")
@@ -65,7 +65,7 @@ def test_a_refused_question_does_not_count() -> None:
     limits.charge_run("anna")
 
 
-def test_tokens_that_are_used_up_come_back_when_they_are_a_day_old() -> None:
+def test_used_tokens_come_back_after_a_day() -> None:
     clock = Clock()
     limits = Quotas(tokens_per_day=1000, clock=clock)
     limits.charge("anna", used(600))
@@ -82,7 +82,7 @@ def test_tokens_that_are_used_up_come_back_when_they_are_a_day_old() -> None:
     limits.charge_run("anna")
 
 
-def test_dollars_are_those_that_a_provider_states_else_those_of_the_price_table() -> None:
+def test_dollars_are_stated_by_the_provider_or_price_table() -> None:
     clock = Clock()
     limits = Quotas(dollars_per_day=2, clock=clock)
     limits.charge("anna", used(1000, "gpt-4o-mini@api.openai.com"))
@@ -106,7 +106,7 @@ def test_without_limits_everything_goes() -> None:
         limits.charge("anna", used(1_000_000))
 
 
-def test_runs_are_counted_by_person_and_a_refused_one_leaves_nothing_behind(warm_folder: Path) -> None:
+def test_runs_count_by_person_and_a_refused_one_does_not(warm_folder: Path) -> None:
     runs = RunRegistry(Settings(data=warm_folder, ollama_url="", workers=1, runs_per_hour=1))
     try:
         finished(runs, runs.start("What does BM25 reward?", DEMO, access=Access(quota_subject="anna")))
@@ -137,7 +137,7 @@ def test_tokens_of_answers_are_charged_to_their_person(
         runs.close()
 
 
-def test_who_answers_again_is_charged_for_it_and_not_who_asked(
+def test_person_who_answers_again_is_charged_not_who_asked(
     warm_folder: Path, fake_openai: FakeOpenAI
 ) -> None:
     fake_openai.chats.extend(streamed("It rewards rare words [1].", usage=(900, 200)) for _ in range(2))
@@ -157,9 +157,7 @@ def test_who_answers_again_is_charged_for_it_and_not_who_asked(
         runs.close()
 
 
-def test_stopped_work_is_charged_for_what_it_wrote_and_for_nothing_older(
-    warm_folder: Path, fake_openai: FakeOpenAI
-) -> None:
+def test_stopped_work_is_charged_only_for_what_it_wrote(warm_folder: Path, fake_openai: FakeOpenAI) -> None:
     gates = Gate(), Gate()
     fake_openai.chats.append(streamed("They boil water [1].", usage=(900, 200)))
     fake_openai.chats.append(streamed("They boil ", gates[1], "water [1]."))
@@ -196,9 +194,7 @@ def test_stopped_work_is_charged_for_what_it_wrote_and_for_nothing_older(
             runs.close()
 
 
-def test_every_model_that_a_question_asks_counts_in_its_run_and_for_its_person(
-    tmp_path: Path, fake_openai: FakeOpenAI
-) -> None:
+def test_every_model_of_a_question_counts_for_run_and_person(tmp_path: Path, fake_openai: FakeOpenAI) -> None:
     fake_openai.chats.append(
         streamed("bm25 rare words\n", "bm25 term frequency", usage=(120, 30), cost=0.001)
     )
@@ -268,7 +264,7 @@ def test_work_that_fails_leaves_nothing_reserved() -> None:
         assert work.reserved.dollars == 0.1
 
 
-def test_twenty_questions_at_once_spend_no_more_than_the_limit_allows(
+def test_twenty_concurrent_questions_stay_within_the_limit(
     warm_folder: Path, fake_openai: FakeOpenAI
 ) -> None:
     fake_openai.chats.extend(streamed("It rewards rare words [1].", usage=(900, 100)) for _ in range(20))

@@ -68,9 +68,7 @@ def test_failed_model_gives_way_to_quotations_and_writes_again(
     assert not quoted_instead(written), "the note was of the answer before"
 
 
-def test_run_that_is_not_at_its_answer_has_nothing_to_quote(
-    runs: RunRegistry, fake_openai: FakeOpenAI
-) -> None:
+def test_run_before_its_answer_has_nothing_to_quote(runs: RunRegistry, fake_openai: FakeOpenAI) -> None:
     gate = Gate()
     fake_openai.chats.append(streamed(gate, "chunk overlap"))
     planning = Knobs.parse({"search": {"backend": "demo"}, "plan": {"queries": 2}})

@@ -44,7 +44,7 @@ def _finished(runs: RunRegistry, run_id: str) -> bool:
     return run is not None and not run.live
 
 
-def test_a_run_finishes_by_itself_and_is_in_the_history(runs: RunRegistry) -> None:
+def test_run_finishes_by_itself_and_is_in_history(runs: RunRegistry) -> None:
     run_id = runs.start(QUESTION, DEMO)
     until(lambda: _finished(runs, run_id))
     run = runs.get(run_id)
@@ -81,7 +81,7 @@ async def _silent(ended: threading.Event) -> None:
         ended.set()
 
 
-def test_what_does_not_answer_in_time_is_given_up_and_ended(runs: RunRegistry) -> None:
+def test_work_without_an_answer_in_time_is_ended(runs: RunRegistry) -> None:
     ended = threading.Event()
     with pytest.raises(TookTooLong) as told:
         runs.call(_silent(ended), timeout=0.01)
@@ -89,7 +89,7 @@ def test_what_does_not_answer_in_time_is_given_up_and_ended(runs: RunRegistry) -
     assert ended.wait(60)
 
 
-def test_who_waits_can_do_something_else_which_ends_the_work(runs: RunRegistry) -> None:
+def test_waiting_person_can_do_something_that_ends_the_work(runs: RunRegistry) -> None:
     ended = threading.Event()
 
     def leave() -> None:
@@ -138,7 +138,7 @@ def test_runs_beyond_the_limit_wait_their_turn(runs: RunRegistry, fake_openai: F
     assert runs.queued() == ()
 
 
-def test_tuning_leaves_the_run_as_it_was_and_the_same_request_is_one_job(runs: RunRegistry) -> None:
+def test_tuning_keeps_the_run_and_equal_requests_share_a_job(runs: RunRegistry) -> None:
     run_id = runs.start(QUESTION, DEMO)
     until(lambda: _finished(runs, run_id))
     before = runs.get(run_id)
@@ -195,7 +195,7 @@ def test_a_tuning_follows_its_run_when_pages_are_added(runs: RunRegistry) -> Non
         assert len(job.run.index.passages) == len(grown.index.passages)
 
 
-def test_no_answer_is_written_from_a_ranking_of_pages_that_the_run_had_before(runs: RunRegistry) -> None:
+def test_no_answer_is_written_from_a_ranking_of_former_pages(runs: RunRegistry) -> None:
     run_id = runs.start(QUESTION, DEMO)
     until(lambda: _finished(runs, run_id))
     old = runs.retuning.start("session", run_id, replace(DEMO, rank=RankKnobs(top_k=2)))
@@ -215,9 +215,7 @@ def test_no_answer_is_written_from_a_ranking_of_pages_that_the_run_had_before(ru
     until(lambda: _finished(runs, run_id) and (run := runs.get(run_id)) and run.earlier_answers)
 
 
-def test_whoever_goes_on_with_a_run_does_so_with_their_own_key(
-    runs: RunRegistry, fake_openai: FakeOpenAI
-) -> None:
+def test_person_who_continues_a_run_uses_their_own_key(runs: RunRegistry, fake_openai: FakeOpenAI) -> None:
     fake_openai.chats.extend([streamed("One [1]."), streamed("Two [1].")])
     anna, berta = (
         Access(base_url=fake_openai.base_url, api_key=SecretStr(key), chat_model="m")
@@ -239,7 +237,7 @@ def test_whoever_goes_on_with_a_run_does_so_with_their_own_key(
     assert last.answer.kind is AnswerKind.EXTRACTIVE, "who brings no model is answered without one"
 
 
-def test_passages_are_embedded_anew_with_the_key_of_whoever_looks(
+def test_passages_are_embedded_again_with_the_key_of_the_viewer(
     tmp_path: Path, fake_openai: FakeOpenAI
 ) -> None:
     settings = Settings(
@@ -261,9 +259,7 @@ def test_passages_are_embedded_anew_with_the_key_of_whoever_looks(
         runs.close()
 
 
-def test_an_older_run_is_read_back_while_many_are_under_way(
-    warm_folder: Path, fake_openai: FakeOpenAI
-) -> None:
+def test_older_run_is_read_back_while_many_are_running(warm_folder: Path, fake_openai: FakeOpenAI) -> None:
     first = RunRegistry(Settings(data=warm_folder, ollama_url=""))
     run_id = first.start(QUESTION, DEMO)
     until(lambda: _finished(first, run_id))
@@ -283,7 +279,7 @@ def test_an_older_run_is_read_back_while_many_are_under_way(
         busy.close()
 
 
-def test_threads_that_read_a_run_back_at_once_share_it(runs: RunRegistry, tmp_path: Path) -> None:
+def test_threads_reading_a_run_back_at_once_share_it(runs: RunRegistry, tmp_path: Path) -> None:
     run_id = runs.start(QUESTION, DEMO)
     until(lambda: _finished(runs, run_id))
     runs.store.flush()
@@ -302,7 +298,7 @@ def test_threads_that_read_a_run_back_at_once_share_it(runs: RunRegistry, tmp_pa
         other.close()
 
 
-def test_a_run_that_cannot_be_connected_fails_with_what_to_do(runs: RunRegistry) -> None:
+def test_run_that_cannot_be_connected_fails_with_advice(runs: RunRegistry) -> None:
     run_id = runs.start(QUESTION, Knobs(search=SearchKnobs(backend="searxng")))
     until(lambda: _finished(runs, run_id))
     run = runs.get(run_id)
@@ -375,9 +371,7 @@ def test_unsaved_runs_are_stored_when_the_registry_closes(warm_folder: Path) -> 
     again.close()
 
 
-def test_a_run_that_cannot_be_stored_says_so_and_stays_until_it_can(
-    runs: RunRegistry, tmp_path: Path
-) -> None:
+def test_run_that_cannot_be_stored_says_so_and_stays(runs: RunRegistry, tmp_path: Path) -> None:
     """The database itself refuses, and then no longer does."""
     with closing(sqlite3.connect(runs.store.path)) as db, db:
         db.execute("CREATE TRIGGER full BEFORE INSERT ON runs BEGIN SELECT RAISE(FAIL, 'disk full'); END")
@@ -397,7 +391,7 @@ def test_a_run_that_cannot_be_stored_says_so_and_stays_until_it_can(
     assert [line.id for line in runs.history(user="anna")] == [run_id]
 
 
-def test_runs_that_are_not_stored_are_not_the_first_to_leave_memory(tmp_path: Path) -> None:
+def test_unstored_runs_do_not_leave_memory_first(tmp_path: Path) -> None:
     with closing(sqlite3.connect(tmp_path / "runs.sqlite")) as db:
         db.execute("PRAGMA user_version = 99")
     runs = RunRegistry(Settings(data=tmp_path, ollama_url="", workers=1))

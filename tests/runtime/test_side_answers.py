@@ -53,9 +53,7 @@ def ended(job: Job | None) -> Run:
     return job.run
 
 
-def test_an_answer_beside_a_run_streams_and_leaves_the_run_alone(
-    runs: RunRegistry, fake_openai: FakeOpenAI
-) -> None:
+def test_answer_beside_a_run_streams_without_changing_it(runs: RunRegistry, fake_openai: FakeOpenAI) -> None:
     run = finished(runs)
     gate = Gate()
     fake_openai.chats.append(streamed("Overlap ", gate, "helps [1]."))
@@ -71,7 +69,7 @@ def test_an_answer_beside_a_run_streams_and_leaves_the_run_alone(
     assert runs.side_answers.get("berta") is None
 
 
-def test_a_second_request_ends_the_first_and_stopping_keeps_what_was_written(
+def test_second_request_ends_the_first_and_stopping_keeps_text(
     runs: RunRegistry, fake_openai: FakeOpenAI
 ) -> None:
     run = finished(runs)
@@ -127,7 +125,7 @@ def test_another_embedder_ranks_the_pages_in_hand(runs: RunRegistry, fake_openai
     assert own.index is not None and np.array_equal(own.index.vectors, run.index.vectors)  # type: ignore[arg-type]
 
 
-def test_an_embedder_that_is_not_there_leaves_words_and_says_so(runs: RunRegistry) -> None:
+def test_missing_embedder_leaves_words_and_says_so(runs: RunRegistry) -> None:
     run = finished(runs)
     nowhere = Access(
         base_url="http://127.0.0.1:9/v1", api_key=SecretStr("k"), chat_model="m", embedding_model="x"
@@ -137,7 +135,7 @@ def test_an_embedder_that_is_not_there_leaves_words_and_says_so(runs: RunRegistr
     assert tuned.notes or tuned.embed_faults
 
 
-def test_on_a_shared_server_passages_go_to_no_model_but_the_operators(
+def test_shared_server_sends_passages_only_to_the_operators_model(
     warm_folder: Path, fake_openai: FakeOpenAI
 ) -> None:
     settings = Settings(

@@ -148,7 +148,7 @@ def answered_now(world: World, run_id: str) -> Run:
     return run
 
 
-def test_while_queued_nothing_is_asked_and_the_run_is_in_the_history(world: World) -> None:
+def test_queued_run_stopped_asks_nothing_and_is_in_history(world: World) -> None:
     gate = Gate()
     world.model.chats.append(streamed("Half. ", gate, "More."))
     first = world.start()
@@ -195,7 +195,7 @@ def stopped_while_reading(world: World) -> Run:
     return world.stopped(run_id, gate)
 
 
-def test_while_reading_the_pages_that_are_in_are_ranked_and_answered_from(world: World) -> None:
+def test_stopped_while_reading_ranks_and_answers_from_read_pages(world: World) -> None:
     run = stopped_while_reading(world)
     assert len(ranked_texts(run)) == 8
     assert run.ranking is not None and run.ranking.strategy == Strategy.FUSED
@@ -241,7 +241,7 @@ def test_without_any_vector_the_passages_are_ranked_by_bm25(world: World) -> Non
     assert offer is not None and (offer.pages, offer.hits) == (3, 3)
 
 
-def test_while_reranking_the_order_before_it_is_kept_and_said(world: World) -> None:
+def test_stopped_while_reranking_keeps_the_former_order(world: World) -> None:
     run_id = world.start(replace(KNOBS, rank=RankKnobs(rerank=True)))
     world.reranker.gate.wait_reached()
     run = world.stopped(run_id, world.reranker.gate)
@@ -250,7 +250,7 @@ def test_while_reranking_the_order_before_it_is_kept_and_said(world: World) -> N
     assert NOT_RERANKED in [note.message for note in run.notes]
 
 
-def test_while_answering_the_half_is_a_partial_answer_with_its_sources(world: World) -> None:
+def test_stopped_while_answering_keeps_a_partial_answer_with_sources(world: World) -> None:
     gate = Gate()
     world.model.chats.append(streamed("Half [1]. ", gate, "More."))
     run_id = world.start()
@@ -264,7 +264,7 @@ def test_while_answering_the_half_is_a_partial_answer_with_its_sources(world: Wo
     assert [version.answer.text.strip() for version in again.earlier_answers] == ["Half [1]."]
 
 
-def test_while_answering_again_the_answer_before_returns_unless_something_new_is_written(
+def test_stopped_new_answer_restores_the_former_unless_it_began(
     world: World,
 ) -> None:
     first, second = Gate(), Gate()
@@ -317,7 +317,7 @@ def test_while_retuning_the_ranking_before_it_returns(world: World) -> None:
     world.runs.retuning.stop("nobody")
 
 
-def test_bm25_does_not_wait_for_the_vectors_of_other_passages(world: World) -> None:
+def test_bm25_does_not_wait_for_vectors_of_other_passages(world: World) -> None:
     done = world.finished()
     knobs = replace(
         KNOBS, chunk=ChunkKnobs(size=100, overlap=0), rank=RankKnobs(strategy=Strategy.BM25, top_k=3)
@@ -362,7 +362,7 @@ def test_two_viewers_of_a_run_have_their_own_rankings(world: World) -> None:
     assert right.run.status is RunStatus.DONE
 
 
-def test_a_rate_limit_is_told_in_the_phase_where_it_happens(world: World) -> None:
+def test_rate_limit_is_told_in_its_phase(world: World) -> None:
     world.model.chats.extend(
         [
             failure(429, retry_after="0.01"),
@@ -380,7 +380,7 @@ def test_a_rate_limit_is_told_in_the_phase_where_it_happens(world: World) -> Non
     assert run_from_json(run_to_json(run)).timeline.waits == run.timeline.waits
 
 
-def test_while_more_pages_are_embedded_the_ranking_of_the_others_returns(world: World) -> None:
+def test_ranking_of_other_pages_returns_while_more_are_embedded(world: World) -> None:
     first = stopped_while_reading(world)
     run_id = first.id
     world.site.pages[3] = page("pan")

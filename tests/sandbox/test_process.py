@@ -42,13 +42,11 @@ def output_of(program: str, **environment: str) -> list[str]:
 
 
 @pytest.mark.parametrize(("before", "read"), [("hide_memory()", "PermissionError"), ("", "True")])
-def test_a_server_that_hides_its_memory_is_not_read_by_its_children_even_without_landlock(
-    before: str, read: str
-) -> None:
+def test_hidden_memory_of_a_server_is_unreadable_without_landlock(before: str, read: str) -> None:
     assert output_of(SERVER.format(before=before), OPENAI_API_KEY="canary") == [read]
 
 
-def test_the_operator_s_keys_are_erased_from_the_environment_and_settings_still_have_them() -> None:
+def test_operator_keys_leave_the_environment_and_stay_in_settings() -> None:
     program = (
         "import os\n"
         "from core.config.settings import Settings\n"
@@ -84,7 +82,7 @@ def test_what_protects_this_process_is_reported() -> None:
     assert "missing=()" in after
 
 
-def test_all_descriptors_but_the_first_three_and_those_to_keep_are_closed() -> None:
+def test_all_descriptors_except_standard_and_kept_ones_are_closed() -> None:
     program = (
         "import os\n"
         "from core.sandbox.process import close_descriptors\n"
@@ -97,7 +95,7 @@ def test_all_descriptors_but_the_first_three_and_those_to_keep_are_closed() -> N
     assert output_of(program) == ["True"]
 
 
-def test_a_confined_process_may_start_threads_and_change_its_own_folder_alone(tmp_path: Path) -> None:
+def test_confined_process_may_start_threads_and_change_its_folder(tmp_path: Path) -> None:
     (tmp_path / "own").mkdir()
     program = (
         "import pathlib, sys, threading\n"

@@ -36,7 +36,7 @@ async def test_the_real_client_reads_characters_that_arrive_in_pieces(fake_opena
     assert fake_openai.chat_requests[0].headers["authorization"] == "Bearer sk-test"
 
 
-async def test_a_gate_holds_the_stream_and_a_cut_breaks_it(fake_openai, client):
+async def test_gate_holds_the_stream_and_a_cut_breaks_it(fake_openai, client):
     gate = Gate()
     fake_openai.chats.append(streamed("one", gate, "two", Cut()))
     reading = asyncio.create_task(read(client))

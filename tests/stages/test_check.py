@@ -104,7 +104,7 @@ def test_unknown_numbers_are_shown_as_unknown() -> None:
     assert result.cited == (3,)
 
 
-def test_a_range_without_end_does_not_make_a_million_citations() -> None:
+def test_range_without_end_makes_no_million_citations() -> None:
     assert [number for number, _ in marks("So [Sources 1-999] and [Sources 9-2].")] == [1, 999, 9, 2]
 
 
@@ -112,7 +112,7 @@ def test_cited_numbers_stand_in_order_of_first_use() -> None:
     assert check("So [3]. And [1]. And [3][2].", range(1, 4)).cited == (3, 1, 2)
 
 
-def test_marks_after_the_full_stop_belong_to_the_sentence_before() -> None:
+def test_marks_after_the_full_stop_belong_to_the_sentence() -> None:
     assert cites("First.[1] Second. [2][3] Third [1], still third.") == [
         ("First.[1]", (1,)),
         ("Second. [2][3]", (2, 3)),
@@ -120,7 +120,7 @@ def test_marks_after_the_full_stop_belong_to_the_sentence_before() -> None:
     ]
 
 
-def test_marks_on_a_line_of_their_own_belong_to_the_sentence_before() -> None:
+def test_marks_on_their_own_line_belong_to_the_sentence() -> None:
     assert cites("A claim.\n\n[1] [2]\n\nAnother.") == [("A claim.\n\n[1] [2]", (1, 2)), ("Another.", ())]
 
 

@@ -58,9 +58,7 @@ def texts(text: str, size: int = 500, overlap: int = 0) -> list[str]:
 
 
 @given(TEXTS, KNOBS)
-def test_a_passage_is_exactly_its_slice_of_the_page_and_no_longer_than_the_size(
-    text: str, knobs: ChunkKnobs
-) -> None:
+def test_passage_is_its_slice_of_the_page_within_the_size(text: str, knobs: ChunkKnobs) -> None:
     for passage in passages_of(page(text), knobs):
         assert passage.text == text[passage.place.start : passage.place.end]
         assert passage.text == passage.text.strip() != ""
@@ -77,7 +75,7 @@ def test_passages_advance_and_repeat_no_more_than_the_overlap(text: str, knobs: 
 
 
 @given(TEXTS, KNOBS)
-def test_nothing_but_white_space_and_near_empty_pieces_is_lost(text: str, knobs: ChunkKnobs) -> None:
+def test_only_white_space_and_near_empty_pieces_are_lost(text: str, knobs: ChunkKnobs) -> None:
     found = passages_of(page(text), knobs)
     covered: set[int] = set()
     for passage in found:
@@ -91,9 +89,7 @@ def test_nothing_but_white_space_and_near_empty_pieces_is_lost(text: str, knobs:
 
 
 @given(TEXTS, KNOBS)
-def test_no_passage_begins_or_ends_inside_what_a_reader_sees_as_one_character(
-    text: str, knobs: ChunkKnobs
-) -> None:
+def test_no_passage_begins_or_ends_inside_a_visible_character(text: str, knobs: ChunkKnobs) -> None:
     edges = {match.start() for match in CLUSTER.finditer(text)} | {len(text)}
     for passage in passages_of(page(text), knobs):
         start, end = passage.place.start, passage.place.end
@@ -101,7 +97,7 @@ def test_no_passage_begins_or_ends_inside_what_a_reader_sees_as_one_character(
         assert end in edges or text[end].isspace()
 
 
-def test_a_character_larger_than_a_passage_is_the_only_one_that_is_divided() -> None:
+def test_only_a_character_larger_than_a_passage_is_divided() -> None:
     text = "Before it. " + "e" + "\u0301" * 350 + " after it."
     found = texts(text, size=100)
     assert all(len(passage) <= 100 for passage in found)
@@ -148,13 +144,13 @@ def test_a_heading_stays_with_what_it_heads() -> None:
     assert [passage.split("\n")[0] for passage in found] == ["First part", "Second part"]
 
 
-def test_a_long_paragraph_is_divided_evenly_rather_than_leaving_a_tail() -> None:
+def test_long_paragraph_is_divided_evenly_without_a_short_rest() -> None:
     found = texts("Each of these sentences is fifty characters long. " * 11, size=500)
     assert len(found) == 2
     assert min(map(len, found)) > 200
 
 
-def test_the_overlap_repeats_whole_words_inside_a_paragraph_and_nothing_across_two() -> None:
+def test_overlap_repeats_whole_words_within_a_paragraph_only() -> None:
     sentence = "Alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu. "
     paragraph = (sentence * 12).strip()
     text = f"{paragraph}\n\n{paragraph}"
@@ -170,7 +166,7 @@ def test_the_overlap_repeats_whole_words_inside_a_paragraph_and_nothing_across_t
     assert any(passage.place.start == text.index("\n\n") + 2 for passage in found)
 
 
-def test_near_empty_pieces_are_dropped_unless_the_page_has_nothing_else() -> None:
+def test_near_empty_pieces_are_dropped_unless_they_are_all() -> None:
     words = "A passage that says something worth keeping, in a few plain words. " * 5
     assert texts(f"{words}\n\n{'- ' * 200}\n\n{words}", size=350) == [words.strip()] * 2
     assert texts("* * *") == ["* * *"]
@@ -189,7 +185,7 @@ def test_time_grows_no_faster_than_the_text(hostile: str) -> None:
     assert growth(repeated(hostile), cut, 60_000, 600_000) < LINEAR
 
 
-def test_the_same_text_in_several_places_is_folded_into_the_first() -> None:
+def test_repeated_text_is_folded_into_its_first_place() -> None:
     def passage(key: str, text: str) -> Passage:
         return Passage(text=text, place=Place(page=key, start=0, end=len(text)))
 
@@ -226,9 +222,7 @@ async def test_pages_are_cut_as_they_arrive() -> None:
 
 @pytest.mark.parametrize("overlap", [0, 20])
 @pytest.mark.parametrize("before", range(0, 500, 70))
-def test_a_table_or_code_that_fits_is_in_one_passage_and_a_longer_one_is_cut_between_its_lines(
-    before: int, overlap: int
-) -> None:
+def test_table_or_code_is_one_passage_or_cut_between_lines(before: int, overlap: int) -> None:
     code = "```\n" + "\n\n".join(f"    call({number}). Then. Or" for number in range(14)) + "\n```"
     rows = [f"Model: number {number}. A; Price: {number} €" for number in range(60)]
     text = "\n\n".join(("Some words. " * (before // 12) + "Now:", code, "Between. And.", "\n".join(rows)))

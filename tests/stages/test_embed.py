@@ -65,7 +65,7 @@ PAGES = (
 )
 
 
-async def test_the_index_holds_one_read_only_unit_row_a_passage() -> None:
+async def test_index_holds_one_read_only_unit_row_a_passage() -> None:
     index, told = await embedded(Embedder(), *PAGES)
     assert index.vectors is not None and index.question is not None
     assert [entry.text for entry in index.passages] == [
@@ -82,7 +82,7 @@ async def test_the_index_holds_one_read_only_unit_row_a_passage() -> None:
 
 
 @given(st.randoms(use_true_random=False), st.integers(1, 4), st.integers(1, 3))
-def test_the_order_of_arrival_does_not_show_in_the_index(
+def test_order_of_arrival_does_not_show_in_the_index(
     chance: random.Random, batch: int, in_flight: int
 ) -> None:
     arrivals = [(entry,) for page in PAGES for entry in page]
@@ -95,7 +95,7 @@ def test_the_order_of_arrival_does_not_show_in_the_index(
     np.testing.assert_array_equal(one.vectors, other.vectors)
 
 
-async def test_the_question_and_the_first_pages_are_embedded_while_others_are_awaited() -> None:
+async def test_question_and_first_pages_are_embedded_before_others_arrive() -> None:
     embedder = Embedder()
     told: list[Event] = []
     seen = asyncio.Event()
@@ -123,7 +123,7 @@ async def test_the_question_and_the_first_pages_are_embedded_while_others_are_aw
     )
 
 
-async def test_pages_that_arrive_together_share_a_call_up_to_the_batch_size(
+async def test_pages_arriving_together_share_a_call_up_to_its_size(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(batching, "BATCH_SECONDS", 60.0)  # together, however slow this machine is
@@ -139,7 +139,7 @@ async def test_pages_that_arrive_together_share_a_call_up_to_the_batch_size(
     ("knobs", "texts", "size", "calls"),
     [(EmbedKnobs(batch=2, in_flight=3), 40, 2, 3), (EmbedKnobs(), 2_000, 300, 4)],
 )
-async def test_no_more_texts_and_calls_are_under_way_than_allowed(
+async def test_texts_and_calls_under_way_stay_within_their_limits(
     knobs: EmbedKnobs, texts: int, size: int, calls: int
 ) -> None:
     class Busy(Embedder):
@@ -161,7 +161,7 @@ async def test_no_more_texts_and_calls_are_under_way_than_allowed(
     assert max(map(len, embedder.calls)) == size
 
 
-async def test_passages_that_come_first_are_embedded_early_up_to_the_limit() -> None:
+async def test_first_passages_are_embedded_early_up_to_the_limit() -> None:
     embedder, limits = Embedder(), {"a": 1, "b": 2, "c": 2}
     arrived: list[str] = []
     calls_at_arrival: list[list[list[str]]] = []
@@ -235,7 +235,7 @@ async def test_a_failed_call_loses_its_passages_and_no_others() -> None:
 
 
 @pytest.mark.parametrize("word", ["asked", "fish"])
-async def test_without_the_question_or_any_passage_words_alone_rank_and_a_note_says_so(word: str) -> None:
+async def test_words_alone_rank_without_a_question_or_passage_vector(word: str) -> None:
     index, told = await embedded(FailsOn(word), *PAGES)
     assert index.vectors is None and index.question is None
     assert len(index.passages) == 5
@@ -245,7 +245,7 @@ async def test_without_the_question_or_any_passage_words_alone_rank_and_a_note_s
     assert note.hint == "Wait."
 
 
-async def test_vectors_of_another_width_than_the_question_are_a_failed_call() -> None:
+async def test_vectors_of_another_width_than_the_question_are_a_failure() -> None:
     class Growing(Embedder):
         async def answer(self, texts: Sequence[str]) -> Vectors:
             width = 8 if "blue fish" in texts else 16

@@ -23,7 +23,7 @@ INDEX = Index(
 
 
 @pytest.mark.parametrize("strategy", list(Strategy))
-def test_passages_of_an_excluded_page_are_ranked_but_become_no_sources(strategy: Strategy) -> None:
+def test_passages_of_an_excluded_page_are_ranked_without_becoming_sources(strategy: Strategy) -> None:
     all_in = rank("kettle", INDEX, RankKnobs(strategy=strategy))
     without = rank("kettle", INDEX, RankKnobs(strategy=strategy, excluded=(PAGES[0],)))
     assert without.order.tolist() == all_in.order.tolist()
@@ -37,7 +37,7 @@ def test_excluding_makes_room_for_the_next_best() -> None:
     assert rank("kettle", INDEX, RankKnobs(top_k=2, excluded=(PAGES[0],))).context == (1, 2)
 
 
-def test_with_every_page_excluded_there_are_no_sources_and_the_reason_is_named() -> None:
+def test_excluding_every_page_leaves_no_sources_and_names_the_reason() -> None:
     knobs = RankKnobs(excluded=PAGES)
     assert rank("kettle", INDEX, knobs).context == ()
     reasons = exclusion_reasons(INDEX.passages, range(6), knobs, cosine=None, bm25_scores=None, clusters={})

@@ -45,7 +45,7 @@ async def test_the_model_writes_the_queries() -> None:
     assert not notes(told)
 
 
-async def test_a_query_is_there_as_soon_as_its_line_is_complete() -> None:
+async def test_query_is_there_when_its_line_is_complete() -> None:
     more = asyncio.Event()
     chat = ScriptedChat("first que", "ry here\nsecond", more, " query there\nthird one at last")
     queries = plan(QUESTION, PlanKnobs(queries=3), chat, lambda event: None)
@@ -54,7 +54,7 @@ async def test_a_query_is_there_as_soon_as_its_line_is_complete() -> None:
     assert [query.text async for query in queries] == ["second query there", "third one at last"]
 
 
-async def test_the_rest_of_the_reply_is_not_awaited_once_all_queries_are_there() -> None:
+async def test_rest_of_a_reply_with_all_queries_is_not_awaited() -> None:
     chat = ScriptedChat(REPLY, asyncio.Event())
     found, _ = await planned(chat)
     assert len(found) == 3
@@ -69,7 +69,7 @@ async def test_leaving_early_ends_the_request() -> None:
     assert chat.closed
 
 
-async def test_one_query_is_the_question_and_no_model_is_asked() -> None:
+async def test_one_query_is_the_question_without_a_model() -> None:
     chat = ScriptedChat(REPLY)
     found, told = await planned(chat, queries=1)
     assert found == [Query(text=QUESTION, author=Author.QUESTION)]
@@ -77,7 +77,7 @@ async def test_one_query_is_the_question_and_no_model_is_asked() -> None:
     assert not notes(told)
 
 
-async def test_without_a_chat_model_the_question_is_searched_and_a_note_says_so() -> None:
+async def test_without_a_chat_model_the_question_is_searched_with_a_note() -> None:
     found, told = await planned(None)
     assert found == [Query(text=QUESTION, author=Author.QUESTION)]
     assert "No chat model is connected" in notes(told)[0].message
@@ -94,7 +94,7 @@ async def test_an_unusable_reply_falls_back_to_the_question(reply: str) -> None:
     assert "The question itself is searched" in note.message
 
 
-async def test_a_failing_model_is_a_note_with_its_hint_and_the_question_is_searched() -> None:
+async def test_failing_model_is_a_note_and_the_question_is_searched() -> None:
     found, told = await planned(ScriptedChat(ChatFailed("The key was refused.", hint="Check it.")))
     assert found == [Query(text=QUESTION, author=Author.QUESTION)]
     assert notes(told) == [
@@ -121,7 +121,7 @@ async def test_fewer_queries_than_asked_for_are_noted() -> None:
     assert "wrote one query of the 3" in notes(told)[0].message
 
 
-async def test_a_line_that_the_token_limit_cut_is_no_query() -> None:
+async def test_line_cut_by_the_token_limit_is_no_query() -> None:
     found, _ = await planned(ScriptedChat("a whole query\nand half of ano", finish="length"))
     assert [query.text for query in found] == ["a whole query"]
 
@@ -140,13 +140,13 @@ async def test_a_model_that_rambles_is_cut_off() -> None:
     assert found[0].author is Author.QUESTION
 
 
-async def test_a_question_over_many_lines_is_searched_as_one_line() -> None:
+async def test_question_over_many_lines_is_searched_as_one() -> None:
     told: list[Event] = []
     (query,) = await collected(plan("why\n\nthis \tthen", PlanKnobs(queries=1), None, told.append))
     assert query.text == "why this then"
 
 
-def test_the_prompt_gives_the_date_and_the_number_of_queries() -> None:
+def test_prompt_gives_the_date_and_number_of_queries() -> None:
     system, user = plan_prompt(QUESTION, 4, date(2026, 11, 21))
     assert "Saturday, 21 November 2026" in system.content
     assert QUESTION in user.content
@@ -188,7 +188,7 @@ def queries_of(reply: str, limit: int) -> tuple[str, ...]:
         f"1. {A}\n2. {A}s\n3. the {A}\n4. {B}\n5. {B.upper()}\n6. {C}",
     ],
 )
-def test_queries_are_found_in_whatever_shape_a_model_gives_them(reply: str) -> None:
+def test_queries_are_found_in_every_shape_of_reply(reply: str) -> None:
     assert queries_of(reply, 3) == (A, B, C)
 
 
@@ -220,7 +220,7 @@ replies = st.text() | st.lists(
 
 
 @given(replies, st.integers(1, 5), st.lists(st.integers(0, 400), max_size=6))
-def test_a_reply_in_pieces_gives_the_queries_of_the_whole(reply: str, n: int, cuts: list[int]) -> None:
+def test_reply_in_pieces_gives_the_queries_of_the_whole(reply: str, n: int, cuts: list[int]) -> None:
     reader = QueryReader(n)
     bounds = [0, *sorted(cuts), len(reply)]
     found = [query for a, b in pairwise(bounds) for query in reader.read(reply[a:b])]
@@ -246,7 +246,7 @@ def test_reading_a_reply_costs_no_more_than_its_length(piece: str) -> None:
     assert growth(repeated(piece), read, 1_900, 19_000) < LINEAR
 
 
-async def test_tokens_of_the_queries_are_told_and_estimated_when_the_rest_is_not_awaited() -> None:
+async def test_query_tokens_are_told_or_estimated_when_not_awaited() -> None:
     usage = Usage(prompt_tokens=120, completion_tokens=30)
     counted = ScriptedChat("one good query\n", StreamChunk(finish="stop", usage=usage))
     for chat, estimated in ((counted, False), (ScriptedChat(REPLY, asyncio.Event()), True)):

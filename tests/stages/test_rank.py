@@ -56,7 +56,7 @@ KNOBS = st.builds(
 
 
 @given(TEXTS, KNOBS, st.booleans())
-def test_scores_fall_with_rank_and_equal_ones_keep_their_order(
+def test_scores_fall_with_rank_and_ties_keep_their_order(
     texts: list[str], knobs: RankKnobs, with_vectors: bool
 ) -> None:
     found = rank(QUESTION, index_of(texts, vectors=with_vectors), knobs)
@@ -116,7 +116,7 @@ def test_without_vectors_bm25_ranks_and_the_ranking_says_so() -> None:
     assert found.context == (1, 2)
 
 
-def test_a_score_that_is_not_a_number_comes_last_and_into_no_context() -> None:
+def test_score_that_is_no_number_is_last_outside_the_context() -> None:
     index = index_of(["a boat", "a river", "a lamp"])
     assert index.vectors is not None
     index.vectors[0, 0] = np.nan
@@ -133,7 +133,7 @@ def test_hardly_anything_to_rank_is_no_trouble(strategy: Strategy, texts: list[s
     assert found.order.tolist() == list(range(len(texts)))
 
 
-def test_words_match_by_their_stem_in_the_language_of_the_passages() -> None:
+def test_words_match_by_stems_of_the_passage_language() -> None:
     english = [f"{text} and this is what it was for." for text in ("Running boats", "A stone", "The lamps")]
     german = [f"{text} und das ist nicht alles, was wir haben." for text in ("Die Häuser", "Der Stein")]
     assert np.argmax(bm25("run boat", index_of(english).passages)) == 0
@@ -203,7 +203,7 @@ def test_sources_are_numbered_from_one_with_their_pages_titles() -> None:
 
 
 @given(TEXTS, st.floats(0.01, 1), st.sampled_from(Strategy))
-def test_diversity_reorders_the_same_passages_and_its_values_never_rise(
+def test_diversity_reorders_the_passages_with_falling_values(
     texts: list[str], diversity: float, strategy: Strategy
 ) -> None:
     found = rank(QUESTION, index_of(texts), RankKnobs(strategy=strategy, diversity=diversity))
@@ -213,7 +213,7 @@ def test_diversity_reorders_the_same_passages_and_its_values_never_rise(
     assert (np.diff(values) <= 1e-6).all()
 
 
-def test_diversity_prefers_another_aspect_to_a_repetition_as_in_the_worked_example() -> None:
+def test_diversity_prefers_new_aspects_as_in_the_example() -> None:
     # Similarities to the question .9, .8, .7; B is .95 alike to A, C .4.
     order = np.array([0, 1, 2])
     a = np.array([1.0, 0, 0])
@@ -226,7 +226,7 @@ def test_diversity_prefers_another_aspect_to_a_repetition_as_in_the_worked_examp
     np.testing.assert_allclose(values, [0.63, 0.275, 0.37], atol=1e-6)
 
 
-def test_diversity_leaves_what_is_beyond_the_pool_where_it_was() -> None:
+def test_diversity_leaves_passages_beyond_the_pool_in_place() -> None:
     texts = [f"river boat {n}" for n in range(POOL + 30)]
     plain = rank(QUESTION, index_of(texts), RankKnobs())
     spread = rank(QUESTION, index_of(texts), RankKnobs(diversity=0.5))
@@ -243,7 +243,7 @@ def test_the_weight_of_cosine_decides_between_meanings_and_words(weight: float, 
     assert np.argmax(fusion(cosine, bm25_scores, weight=weight)) == best
 
 
-def test_sites_are_let_in_and_ruled_out_by_domain_and_stay_in_the_ranking() -> None:
+def test_sites_are_allowed_and_excluded_by_domain_but_ranked() -> None:
     pages = ["https://a.example.org/x", "https://example.org/y", "https://notexample.org/z"]
     index = index_of(["a boat", "a river boat", "the river"], pages=pages)
     only = rank(QUESTION, index, RankKnobs(only_domains="https://www.Example.org/page, "))
@@ -255,7 +255,7 @@ def test_sites_are_let_in_and_ruled_out_by_domain_and_stay_in_the_ranking() -> N
     assert [pages[row] for row in both.context] == pages[1:2]
 
 
-def test_pages_with_the_same_text_share_their_places_in_the_context() -> None:
+def test_pages_of_equal_text_share_their_context_places() -> None:
     index = index_of(["a river boat", "the river boat", "a boat"])
     same = " ".join(f"Report number {n} of the agency about boats." for n in range(9))
     pages = {"p0": page("p0", f"{same} One."), "p1": page("p1", f"{same} Two."), "p2": page("p2", "Other.")}
@@ -326,7 +326,7 @@ ENGLISH = "Which of the boats is on the river?"
 GERMAN = "Welches der Boote ist auf dem Fluss und nicht im Hafen?"
 
 
-def test_meanings_count_little_in_a_language_that_the_embedder_does_not_speak() -> None:
+def test_vectors_count_little_in_an_unsupported_language() -> None:
     index, pages = spoken({"en": "en-GB", "de": "de", "unknown": ""}, ("en",))
     low = 0.5 * UNSUPPORTED_LANGUAGE_WEIGHT
     assert cosine_share(ENGLISH, index, pages, 0.5).tolist() == pytest.approx([0.5, low, 0.5])
@@ -334,7 +334,7 @@ def test_meanings_count_little_in_a_language_that_the_embedder_does_not_speak() 
     assert cosine_share("?", index, pages, 0.5).tolist() == pytest.approx([0.5, low, 0.5])
 
 
-def test_meanings_count_nothing_in_a_script_that_the_embedder_does_not_read() -> None:
+def test_vectors_count_nothing_in_an_unreadable_script() -> None:
     index, pages = spoken({"hi": "hi", "taken for Marathi": "mr", "unknown": ""}, ("en",))
     assert cosine_share("गिद्ध कहाँ घोंसला बनाते हैं?", index, pages, 0.5).tolist() == [0, 0, 0]
     index, pages = spoken({"zh": "zh", "unknown": ""}, ("en",))
@@ -342,12 +342,12 @@ def test_meanings_count_nothing_in_a_script_that_the_embedder_does_not_read() ->
     assert cosine_share("Where do gulls nest?", index, pages, 0.5).tolist() == [0, 0.5]
 
 
-def test_words_count_nothing_across_two_languages_that_the_embedder_supports() -> None:
+def test_words_count_nothing_across_two_supported_languages() -> None:
     index, pages = spoken({"en": "en", "de": "de"}, ("de", "en"))
     assert cosine_share(GERMAN, index, pages, 0.3).tolist() == pytest.approx([1, 0.3])
 
 
-def test_an_embedder_that_states_no_languages_is_trusted_as_the_knob_says() -> None:
+def test_embedder_without_stated_languages_follows_the_knob() -> None:
     index, pages = spoken({"en": "en", "zh": "zh"}, ())
     assert cosine_share(GERMAN, index, pages, 0.7).tolist() == pytest.approx([0.7, 0.7])
 
@@ -363,7 +363,7 @@ def test_fusion_in_an_unspoken_language_follows_the_words() -> None:
     assert rank(GERMAN, replace(index, embedder_languages=("en",)), knobs, pages).order[0] == 1
 
 
-def test_reranked_passages_come_first_in_the_models_order_and_the_others_keep_theirs() -> None:
+def test_reranked_passages_come_first_and_others_keep_order() -> None:
     index = index_of(["a boat", "a river boat", "a lamp", "a cloud"])
     by_cosine = RankKnobs(strategy=Strategy.COSINE)
     plain = rank(QUESTION, index, by_cosine)
@@ -392,7 +392,7 @@ def context_of(
 
 
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=40), st.integers(0, 20), st.integers(0, 5))
-def test_the_automatic_limit_per_page_gives_way_only_where_the_context_would_stay_smaller(
+def test_automatic_page_limit_yields_only_to_fill_the_context(
     pages: list[int], top_k: int, per_cluster: int
 ) -> None:
     index = index_of([f"cloud {n}" for n in range(len(pages))], pages=[f"p{page}" for page in pages])
@@ -415,7 +415,7 @@ def stored(collection: str, passage: str, source: str = "", **metadata: str) -> 
     return Page(key=key, url=key, title=source, article=article)
 
 
-def test_the_context_has_passages_of_at_most_so_many_documents() -> None:
+def test_context_has_passages_of_a_limited_number_of_documents() -> None:
     names = ["a", "b", "a", "c", "b", "a"]
     index = index_of([f"cloud {n}" for n in range(6)], pages=names)
     knobs = RankKnobs(max_documents=2, per_page=0)
@@ -429,7 +429,7 @@ def test_the_context_has_passages_of_at_most_so_many_documents() -> None:
     assert context_of(index, RankKnobs()) == (0, 1, 2, 3, 4, 5)
 
 
-def test_words_of_a_title_and_of_the_sections_heading_count_for_a_passage() -> None:
+def test_words_of_title_and_heading_count_for_a_passage() -> None:
     texts = ["It closed in 1911.", "It was high.", "Cats sleep."]
     index = index_of(texts, pages=["a", "b", "c"])
     pages = {
@@ -445,7 +445,7 @@ def test_words_of_a_title_and_of_the_sections_heading_count_for_a_passage() -> N
     assert titled[1] > titled[0] > titled[2] == 0
 
 
-def test_passages_of_a_collection_count_as_the_document_that_they_are_from() -> None:
+def test_passages_of_a_collection_count_by_their_document() -> None:
     pages = [
         stored("books", "1", "one.pdf", document="d1"),
         stored("books", "2", "one.pdf", document="d1"),
@@ -469,7 +469,7 @@ def test_passages_of_a_collection_count_as_the_document_that_they_are_from() -> 
     assert context(5) == (0, 1, 2, 3, 4, 5, 6), "nothing tells which document the last two are from"
 
 
-def test_the_automatic_limit_per_page_makes_room_where_documents_are_limited() -> None:
+def test_automatic_page_limit_makes_room_where_documents_are_limited() -> None:
     index = index_of([f"cloud {n}" for n in range(10)], pages=["a"] * 5 + ["b"] * 5)
 
     def context(limit: int) -> tuple[int, ...]:

@@ -33,7 +33,7 @@ async def _fetched(url: str, knobs: ReadKnobs) -> Document:
     return Document(url=url, status=200, media_type="text/html", charset=None, body=b"<p>Hello</p>")
 
 
-async def test_a_page_that_waits_for_its_reader_lets_the_next_be_fetched() -> None:
+async def test_page_waiting_for_its_reader_lets_the_next_be_fetched() -> None:
     both_in = asyncio.Event()
     waiting: list[str] = []
 
@@ -57,7 +57,7 @@ async def test_a_page_that_waits_for_its_reader_lets_the_next_be_fetched() -> No
         (ReadKnobs(deadline=0, early_cut_percent=0), 64),
     ],
 )
-async def test_no_more_pages_are_fetched_at_once_than_the_knob_says(knobs: ReadKnobs, limit: int) -> None:
+async def test_pages_fetched_at_once_stay_within_the_knob(knobs: ReadKnobs, limit: int) -> None:
     under_way, most = 0, 0
 
     async def web(url: str, knobs: ReadKnobs) -> Document:
@@ -101,7 +101,7 @@ async def test_reasons_are_counted_if_no_page_can_be_read(snippet: str) -> None:
 
 
 @pytest.mark.parametrize(("title", "shown"), [("Of the article", "Of the article"), ("", "one")])
-async def test_an_article_without_a_title_has_that_of_its_search_result(title: str, shown: str) -> None:
+async def test_untitled_article_has_the_title_of_its_result(title: str, shown: str) -> None:
     async def extract(document: Document, extractor: Extractor) -> Article:
         return Article(text="Hello", extractor="test", title=title)
 
@@ -109,7 +109,7 @@ async def test_an_article_without_a_title_has_that_of_its_search_result(title: s
     assert page.title == shown
 
 
-async def test_refusals_however_fast_do_not_cut_off_the_first_page_that_can_be_read() -> None:
+async def test_fast_refusals_do_not_cut_off_the_first_readable_page() -> None:
     refused = 0
     all_refused = asyncio.Event()
 
@@ -133,7 +133,7 @@ async def test_refusals_however_fast_do_not_cut_off_the_first_page_that_can_be_r
     assert [page.key for page in await collected(stream)] == ["slow"]
 
 
-async def test_a_straggler_is_cut_once_a_page_is_read_and_its_reason_reported() -> None:
+async def test_straggler_is_cut_after_a_read_page_with_its_reason() -> None:
     async def web(url: str, knobs: ReadKnobs) -> Document:
         if "never" in url:
             await asyncio.Event().wait()
@@ -153,7 +153,7 @@ async def test_a_straggler_is_cut_once_a_page_is_read_and_its_reason_reported() 
     assert cut.detail == "9 of 10 pages were read or refused, and none came for 0.05 s"
 
 
-async def test_a_page_without_a_title_has_that_of_its_result() -> None:
+async def test_page_without_a_title_has_that_of_its_result() -> None:
     async def extract(document: Document, extractor: Extractor) -> Article:
         return Article(text="Hello", extractor="test", title="Own title" if "one" in document.url else "")
 

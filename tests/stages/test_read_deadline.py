@@ -9,7 +9,7 @@ from core.stages.read import read
 from core.stages.streams import collected
 
 
-async def test_a_slow_model_does_not_use_up_the_time_for_pages() -> None:
+async def test_slow_model_does_not_use_up_the_page_time() -> None:
     async def thinking() -> AsyncGenerator[Hit]:
         await asyncio.sleep(0.15)
         yield Hit(key="one", url="https://one.example/", title="", snippet="", found=(), score=1.0)

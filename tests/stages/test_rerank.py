@@ -45,7 +45,7 @@ def lengths(run: Run) -> list[int]:
     return [len(run.index.passages[row].text) for row in run.ranking.order.tolist()]
 
 
-async def test_the_best_passages_are_ordered_by_the_model_and_its_raw_scores_are_kept(
+async def test_model_orders_the_best_passages_and_raw_scores_stay(
     judged: tuple[Engine, Judge],
 ) -> None:
     engine, judge = judged
@@ -61,7 +61,7 @@ async def test_the_best_passages_are_ordered_by_the_model_and_its_raw_scores_are
     assert (np.diff(scored) <= 0).all()
 
 
-async def test_turning_knobs_asks_the_model_no_second_time_for_what_it_has_judged(
+async def test_turning_knobs_asks_for_no_judged_passage_again(
     judged: tuple[Engine, Judge],
 ) -> None:
     engine, judge = judged
@@ -77,7 +77,7 @@ async def test_turning_knobs_asks_the_model_no_second_time_for_what_it_has_judge
     assert (off.ranking.strategy, off.ranking.rerank) == ("fused", None)
 
 
-async def test_too_few_scores_leave_the_order_as_it_was_and_say_so(judged: tuple[Engine, Judge]) -> None:
+async def test_too_few_scores_leave_the_order_and_say_so(judged: tuple[Engine, Judge]) -> None:
     engine, judge = judged
     judge.broken = True
     plain = await research(QUESTION, PLAIN, await engine.ports(PLAIN))
@@ -90,14 +90,14 @@ async def test_too_few_scores_leave_the_order_as_it_was_and_say_so(judged: tuple
     assert note.hint
 
 
-async def test_without_a_model_a_note_says_how_to_connect_one(warm_folder: Path) -> None:
+async def test_without_a_model_a_note_says_how_to_connect(warm_folder: Path) -> None:
     async with Engine(Settings(data=warm_folder, ollama_url="")) as engine:
         run = await research(QUESTION, RERANKED, await engine.ports(RERANKED))
     assert run.status is RunStatus.DONE
     assert any("OPENQUERY_RERANK_URL" in note.hint for note in run.notes)
 
 
-async def test_the_local_model_reranks_the_best_fifteen_across_languages_in_a_confined_process(
+async def test_local_model_reranks_fifteen_passages_in_a_confined_process(
     warm_folder: Path,
 ) -> None:
     settings = Settings(data=warm_folder, ollama_url="", rerank_model="local")
@@ -118,7 +118,7 @@ async def test_the_local_model_reranks_the_best_fifteen_across_languages_in_a_co
         assert (int(np.argmax(scores)), usage) == (1, None)
 
 
-async def test_the_check_of_all_parts_tells_whether_the_model_answers(judged: tuple[Engine, Judge]) -> None:
+async def test_check_of_all_parts_tells_whether_the_model_answers(judged: tuple[Engine, Judge]) -> None:
     engine, judge = judged
     for broken, state in ((False, ProbeState.WORKS), (True, ProbeState.BROKEN)):
         judge.broken = broken

@@ -58,7 +58,7 @@ def urls(hits: Sequence[object]) -> list[str]:
     return [hit.url for hit in hits]
 
 
-async def test_hits_of_a_fast_query_do_not_wait_for_a_slow_one():
+async def test_hits_of_a_fast_query_wait_for_no_slow_one():
     gate = asyncio.Event()
     shelf = Shelf({"slow": reply("http://a.example"), "fast": reply("http://b.example")}, {"slow": gate})
     hits = search(stream("slow", "fast"), SearchKnobs(), shelf, lambda event: None)
@@ -68,7 +68,7 @@ async def test_hits_of_a_fast_query_do_not_wait_for_a_slow_one():
     await hits.aclose()
 
 
-async def test_a_query_is_searched_before_the_next_one_is_planned():
+async def test_query_is_searched_before_the_next_is_planned():
     answered = asyncio.Event()
 
     async def planning() -> AsyncGenerator[Query]:
@@ -89,7 +89,7 @@ async def test_an_address_that_two_queries_find_is_named_once():
     assert [hit.key for hit in hits] == ["https://a.example/x"]
 
 
-async def test_at_most_the_asked_number_of_web_addresses_is_taken_from_a_query():
+async def test_query_gives_at_most_the_asked_number_of_addresses():
     shelf = Shelf(
         {
             "q": reply(
@@ -133,7 +133,7 @@ async def test_the_phase_begins_with_its_first_query():
     assert [event for event in told if isinstance(event, PhaseStarted)] == [PhaseStarted(Phase.SEARCH)]
 
 
-async def test_a_plan_that_fails_is_not_a_search_that_failed():
+async def test_failed_plan_is_not_a_failed_search():
     async def planning() -> AsyncGenerator[Query]:
         yield query("q")
         raise LookupError("no plan")
@@ -160,14 +160,14 @@ async def test_when_every_query_fails_the_first_failure_is_raised():
     assert told[-1] == PhaseEnded(Phase.SEARCH)
 
 
-async def test_finding_nothing_at_all_names_the_engines_that_kept_silent():
+async def test_search_that_finds_nothing_names_the_silent_engines():
     shelf = Shelf({"q": reply(), "r": reply("ftp://a.example", unresponsive_engines=(("brave", "timeout"),))})
     with pytest.raises(SearchFailed, match=r"No search results found\. .*brave \(timeout\)") as caught:
         await collected(search(stream("q", "r"), SearchKnobs(), shelf, lambda event: None))
     assert caught.value.hint
 
 
-async def test_a_name_that_the_backend_does_not_have_is_noted_once():
+async def test_unknown_name_of_the_backend_is_noted_once():
     told: list[Event] = []
     lacking = replace(reply("http://a.example"), unknown_engines=("gogle", "scince"))
     await collected(search(stream("q", "r"), SearchKnobs(), Shelf({"q": lacking, "r": lacking}), told.append))
@@ -222,7 +222,7 @@ lists = st.lists(
 
 
 @given(lists.flatmap(lambda rows: st.tuples(st.just(rows), st.permutations(range(len(rows))))))
-def test_scores_do_not_depend_on_the_order_of_the_answers(drawn):
+def test_scores_do_not_depend_on_the_order_of_answers(drawn):
     rows, order = drawn
     answers = [(query(str(number)), reply(*row)) for number, row in enumerate(rows)]
     shuffled = [answers[number] for number in order]
@@ -268,7 +268,7 @@ async def test_engines_that_refuse_are_named_with_what_to_do(reason: str) -> Non
     assert "wait some minutes" in caught.value.hint
 
 
-async def test_answer_and_correction_are_told_if_no_page_is_found() -> None:
+async def test_answer_and_correction_are_told_without_any_page() -> None:
     found = replace(reply(), answers=("12 minutes",), corrections=("cooper test",))
     with pytest.raises(SearchFailed) as caught:
         await collected(

@@ -30,7 +30,7 @@ def spending(*calls: ModelUsed, seconds: float = 0.0, since: Run | None = None, 
     return Spending(knobs=RunKnobs(**{"token_budget": 0, **knobs}), prices=PRICES, run=run, since=since)  # type: ignore[arg-type]
 
 
-def test_tokens_are_those_of_chat_models_and_dollars_those_of_all() -> None:
+def test_tokens_are_of_chat_models_and_dollars_of_all() -> None:
     spent = spending(used(Phase.PLAN, 1000, 100), used(Phase.EMBED, 50_000), used(Phase.PLAN, 10, cost=0.5))
     assert spent.tokens == 1110
     assert spent.dollars == pytest.approx(0.002 + 0.05 + 0.5)
@@ -49,7 +49,7 @@ def test_tokens_are_those_of_chat_models_and_dollars_those_of_all() -> None:
         ({"token_budget": 100, "time_budget": 9}, "3,000 of 100 tokens and 30 of 9 seconds are used"),
     ],
 )
-def test_steps_leave_a_quarter_of_each_budget_to_the_answer(knobs: dict[str, float], reason: str) -> None:
+def test_steps_leave_a_quarter_of_each_budget_to_answering(knobs: dict[str, float], reason: str) -> None:
     exhausted = spending(used(Phase.PLAN, 2000, 1000), seconds=30, **knobs).exhausted()
     assert exhausted.startswith(reason) and bool(exhausted) == bool(reason)
 
@@ -60,7 +60,7 @@ def test_a_follow_up_has_the_budget_anew() -> None:
     assert (spent.tokens_left, spent.seconds_left) == (1000, 10)
 
 
-def test_an_answer_that_the_budget_does_not_cover_is_refused_with_what_it_would_cost() -> None:
+def test_answer_beyond_the_budget_is_refused_with_its_cost() -> None:
     spent = spending(used(Phase.PLAN, 500), token_budget=4000, dollar_budget=0.01)
     note = spent.refusal(1000, 3000, MODEL)
     assert note and note.severity is Severity.WARNING
@@ -75,7 +75,7 @@ def test_an_answer_that_the_budget_does_not_cover_is_refused_with_what_it_would_
     )
 
 
-def test_a_model_of_ones_own_is_under_no_dollar_budget_and_one_of_unknown_price_raises_a_doubt() -> None:
+def test_own_model_has_no_dollar_budget_and_unknown_prices_warn() -> None:
     overrun = spending(used(Phase.PLAN, 500, cost=9.0), dollar_budget=1)
     for model, doubtful in (("scripted@127.0.0.1:1", False), ("other@models.example", True)):
         assert overrun.refusal(1000, 3000, model) is None
@@ -85,7 +85,7 @@ def test_a_model_of_ones_own_is_under_no_dollar_budget_and_one_of_unknown_price_
 @pytest.mark.parametrize(
     ("token_budget", "kind"), [(1500, AnswerKind.EXTRACTIVE), (3000, AnswerKind.WRITTEN)]
 )
-async def test_without_enough_left_sentences_are_quoted_and_the_model_is_not_asked(
+async def test_without_enough_budget_sentences_are_quoted_without_the_model(
     token_budget: int, kind: AnswerKind
 ) -> None:
     events: list[Event] = []

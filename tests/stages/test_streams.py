@@ -28,7 +28,7 @@ async def test_results_come_in_the_order_in_which_work_finishes() -> None:
     assert finished == [2, 0, 1]
 
 
-async def test_an_item_is_worked_on_before_the_source_has_ended() -> None:
+async def test_item_is_processed_before_the_source_has_ended() -> None:
     worked = asyncio.Event()
 
     async def source() -> AsyncGenerator[int]:
@@ -44,7 +44,7 @@ async def test_an_item_is_worked_on_before_the_source_has_ended() -> None:
         assert sorted(await collected(map_concurrently(source(), work, at_once=2))) == [1, 2]
 
 
-async def test_no_more_than_the_limit_is_at_work_at_once() -> None:
+async def test_work_at_once_stays_within_the_limit() -> None:
     at_work, most = 0, 0
 
     async def work(number: int) -> int:
@@ -60,7 +60,7 @@ async def test_no_more_than_the_limit_is_at_work_at_once() -> None:
     assert most == 4
 
 
-async def test_the_first_error_is_raised_plainly_and_the_rest_is_cancelled() -> None:
+async def test_first_error_is_raised_plainly_and_the_rest_cancelled() -> None:
     cancelled = []
 
     async def work(number: int) -> int:
@@ -111,7 +111,7 @@ async def test_dropped_results_are_not_yielded() -> None:
     assert sorted(await collected(map_concurrently(_numbers(6), odd, at_once=2))) == [1, 3, 5]
 
 
-async def test_a_stream_that_hangs_is_closed_once_it_is_over() -> None:
+async def test_stream_that_hangs_is_closed_once_over() -> None:
     closed, first = asyncio.Event(), asyncio.Event()
 
     async def source() -> AsyncGenerator[int]:
@@ -133,7 +133,7 @@ async def test_a_stream_that_hangs_is_closed_once_it_is_over() -> None:
     assert closed.is_set()
 
 
-async def test_what_came_before_the_end_is_not_lost_to_a_consumer_that_was_busy() -> None:
+async def test_busy_consumer_loses_nothing_that_came_before_the_end() -> None:
     over_now = asyncio.Event()
 
     async def over() -> None:
@@ -146,7 +146,7 @@ async def test_what_came_before_the_end_is_not_lost_to_a_consumer_that_was_busy(
     assert got == [0, 1, 2, 3]
 
 
-async def test_a_stream_that_ends_first_yields_everything_and_leaves_nothing_behind() -> None:
+async def test_stream_ending_first_yields_everything_and_leaves_nothing() -> None:
     left = asyncio.Event()
 
     async def never() -> None:

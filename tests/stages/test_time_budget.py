@@ -49,7 +49,7 @@ async def hits(*names: str) -> AsyncGenerator[Hit]:
     await asyncio.Event().wait()
 
 
-async def test_pages_that_came_in_time_are_read_and_the_others_are_skipped() -> None:
+async def test_pages_in_time_are_read_and_others_skipped() -> None:
     told: list[Event] = []
     pages = read(hits("one", "never"), ReadKnobs(), web, extract, told.append, TimeBudget(SOON))
     assert [page.key for page in await collected(pages)] == ["one"]
@@ -59,7 +59,7 @@ async def test_pages_that_came_in_time_are_read_and_the_others_are_skipped() -> 
     assert any("0.5 s" in note for note in notes(told))
 
 
-async def test_a_search_that_names_no_page_in_time_has_failed() -> None:
+async def test_search_that_names_no_page_in_time_failed() -> None:
     with pytest.raises(SearchFailed, match=r"within 0\.5 s") as caught:
         await collected(read(hits(), ReadKnobs(), web, extract, lambda _: None, TimeBudget(SOON)))
     assert caught.value.hint
@@ -74,7 +74,7 @@ class SlowForLong(WordEmbed):
         return await super().vectors(texts)
 
 
-async def test_passages_without_a_vector_in_time_are_lost_and_the_others_are_ranked() -> None:
+async def test_passages_without_a_vector_in_time_are_lost_alone() -> None:
     told: list[Event] = []
 
     async def passages() -> AsyncGenerator[tuple[Passage, ...]]:
@@ -107,9 +107,7 @@ async def test_what_was_written_in_time_is_an_incomplete_answer() -> None:
 
 
 @pytest.mark.parametrize(("seconds", "asked"), [(SOON, True), (0.0, False)])
-async def test_a_model_that_writes_nothing_in_time_leaves_the_answer_to_quotations(
-    seconds: float, asked: bool
-) -> None:
+async def test_model_that_writes_nothing_in_time_leaves_quotations(seconds: float, asked: bool) -> None:
     told: list[Event] = []
     chat = ScriptedChat(asyncio.Event())
     found = await answer(
@@ -121,7 +119,7 @@ async def test_a_model_that_writes_nothing_in_time_leaves_the_answer_to_quotatio
     assert any(isinstance(event, Prompted) for event in told) == bool(chat.asked) == asked
 
 
-async def test_sentences_that_cannot_be_compared_in_time_are_chosen_by_their_words() -> None:
+async def test_sentences_not_compared_in_time_are_chosen_by_words() -> None:
     told: list[Event] = []
     found = await answer(
         "How long does chunk overlap take?",

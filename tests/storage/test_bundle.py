@@ -68,7 +68,7 @@ def same(read: RecordedRun, written: RecordedRun) -> bool:
 
 
 @pytest.mark.parametrize("ends", range(1, len(TOLD) + 1, 3))
-def test_a_bundle_has_the_run_to_the_last_field_wherever_it_was_interrupted(ends: int) -> None:
+def test_bundle_has_the_whole_run_wherever_it_was_interrupted(ends: int) -> None:
     recorded = RecordedRun.folded(
         records(*TOLD[:ends]), labels=[LABEL] if e.PageRead(PAGE) in TOLD[:ends] else []
     )
@@ -76,7 +76,7 @@ def test_a_bundle_has_the_run_to_the_last_field_wherever_it_was_interrupted(ends
     assert to_bundle(recorded) == to_bundle(recorded)
 
 
-def test_a_run_that_begins_with_a_document_keeps_it_beside_its_later_events() -> None:
+def test_run_beginning_with_a_document_keeps_it_beside_events() -> None:
     base = run_from_json(run_to_json(DONE, vectors=True))
     resumed = [e.Record(at=90.0, event=e.RunResumed(base.knobs)), e.Record(at=91.5, event=e.RunDone())]
     recorded = RecordedRun.folded(resumed, base)
@@ -90,7 +90,7 @@ def test_a_run_that_failed_is_a_bundle_too() -> None:
     assert same(from_bundle(to_bundle(recorded)), recorded)
 
 
-def test_a_page_that_was_read_twice_has_the_passages_of_each_reading() -> None:
+def test_page_read_twice_has_the_passages_of_each_reading() -> None:
     again = replace(
         PAGE, article=replace(PAGE.article, text="Alpha beta gamma.", extractor=Extractor.VISIBLE)
     )
@@ -202,7 +202,7 @@ def test_a_bundle_that_is_cut_off_anywhere_is_refused() -> None:
 
 
 @given(st.data())
-def test_any_change_of_its_events_gives_a_run_or_a_refusal(data: st.DataObject) -> None:
+def test_any_change_of_its_events_gives_a_run_or_refusal(data: st.DataObject) -> None:
     parts = parts_of(BUNDLE)
     events = bytearray(parts["events.jsonl"])
     for _ in range(data.draw(st.integers(1, 3))):
@@ -213,7 +213,7 @@ def test_any_change_of_its_events_gives_a_run_or_a_refusal(data: st.DataObject) 
         assert refused.hint
 
 
-def test_a_run_that_is_too_long_for_a_bundle_is_not_written(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_run_that_is_too_long_for_a_bundle_is_not_written(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bundle, "EVENTS_LIMIT", 10)
     with pytest.raises(BadInput, match="at most 10"):
         to_bundle(RECORDED)
@@ -230,7 +230,7 @@ def test_2400_passages_take_hardly_more_bytes_than_their_parts() -> None:
     assert len(data) <= 1.3 * sum(len(zlib.compress(part)) for part in (*texts, run.index.vectors.tobytes()))
 
 
-def test_a_bundle_opens_in_another_openquery_with_its_events_and_its_labels(tmp_path: Path) -> None:
+def test_bundle_opens_elsewhere_with_its_events_and_labels(tmp_path: Path) -> None:
     first = RunRegistry(Settings(data=tmp_path / "first", ollama_url=""))
     run = first.get(first.import_run(BUNDLE, "ada"))
     assert run is not None
@@ -253,7 +253,7 @@ def test_a_bundle_opens_in_another_openquery_with_its_events_and_its_labels(tmp_
     later.close()
 
 
-def test_a_run_is_ranked_again_where_its_search_is_not_connected(tmp_path: Path) -> None:
+def test_run_is_ranked_again_without_its_search_connected(tmp_path: Path) -> None:
     knobs = Knobs(search=SearchKnobs(backend="searxng"))
     events = [replace(event, knobs=knobs) if isinstance(event, e.RunStarted) else event for event in TOLD]
     runs = RunRegistry(Settings(data=tmp_path, ollama_url="", workers=1))
@@ -266,7 +266,7 @@ def test_a_run_is_ranked_again_where_its_search_is_not_connected(tmp_path: Path)
     assert error is None and ranking is not None and len(ranking.context) == 1
 
 
-def test_what_happens_to_an_imported_run_is_added_to_its_events(tmp_path: Path) -> None:
+def test_changes_of_an_imported_run_are_added_to_its_events(tmp_path: Path) -> None:
     runs = RunRegistry(Settings(data=tmp_path, ollama_url=""))
     run = runs.get(runs.import_run(BUNDLE))
     assert run is not None
@@ -280,7 +280,7 @@ def test_what_happens_to_an_imported_run_is_added_to_its_events(tmp_path: Path) 
     assert len(recorded.records) == len(RECORDED.records) + 2
 
 
-def test_a_run_under_way_is_exported_as_far_as_it_is(tmp_path: Path) -> None:
+def test_running_run_is_exported_as_far_as_it_is(tmp_path: Path) -> None:
     runs = RunRegistry(Settings(data=tmp_path, ollama_url=""))
     run = Run()
     for record in records(*TOLD[:16]):
@@ -293,7 +293,7 @@ def test_a_run_under_way_is_exported_as_far_as_it_is(tmp_path: Path) -> None:
     assert (read.run.status, len(read.records)) == (RunStatus.INTERRUPTED, 16)
 
 
-def test_a_run_that_could_not_be_stored_is_exported_without_its_events(tmp_path: Path) -> None:
+def test_unstored_run_is_exported_without_its_events(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("no folder")
     runs = RunRegistry(Settings(data=tmp_path / "file", ollama_url=""))
     recorded = runs.recorded(runs.import_run(run_to_json(DONE, vectors=True)))
@@ -336,12 +336,12 @@ STRANGE = {
 
 
 @pytest.mark.parametrize(("data", "field"), STRANGE.values(), ids=STRANGE)
-def test_what_no_export_could_show_is_refused_with_its_field(data: bytes, field: str) -> None:
+def test_value_that_no_export_can_show_is_refused_by_field(data: bytes, field: str) -> None:
     with pytest.raises(BadInput, match=field):
         from_bundle(data)
 
 
-def test_a_run_at_the_limits_of_time_has_every_export() -> None:
+def test_run_at_the_limits_of_time_has_every_export() -> None:
     for at in (b"2000-01-01T00:00:00+00:00", b"2200-12-31T23:59:59+00:00"):
         events = re.sub(rb'"at":"[^"]*"', b'"at":"%b"' % at, EVENTS_OF_BUNDLE)
         events = re.sub(rb'^{"at":[1-9][0-9.]*', b'{"at":1000000000', events, flags=re.MULTILINE)

@@ -197,7 +197,7 @@ def test_work_beyond_the_size_of_a_bundle_is_refused() -> None:
 
 @MUTATIONS
 @given(st.data())
-def test_a_mutated_run_that_is_let_in_has_every_export(data: st.DataObject) -> None:
+def test_accepted_mutated_run_has_every_export(data: st.DataObject) -> None:
     lines = orjson.loads(orjson.dumps(LINES))
     mutate(data, lines)
     try:

@@ -45,7 +45,7 @@ def test_runs_caches_and_catalogues_are_their_owners_alone(open_folder: Path) ->
     cache.close()
 
 
-def test_files_that_an_earlier_version_shared_are_shared_no_longer(open_folder: Path) -> None:
+def test_files_shared_by_an_earlier_version_become_private(open_folder: Path) -> None:
     RunStore(open_folder / "runs.sqlite").close()
     with closing(sqlite3.connect(open_folder / "runs.sqlite")) as earlier:
         earlier.execute("SELECT * FROM runs").fetchall()  # there are a log and its index now

@@ -30,7 +30,7 @@ def test_labels_are_there_for_the_same_question_only(labels: LabelStore) -> None
     assert labels.of("What do kettles cost?") == ()
 
 
-def test_all_labels_of_a_user_are_read_at_once_by_question(labels: LabelStore) -> None:
+def test_all_labels_of_a_user_are_read_by_question(labels: LabelStore) -> None:
     labels.add(QUESTION, "run-1", made(0), made(20))
     labels.add("What do  POTS do?", "run-2", made(40))
     labels.add(QUESTION, "run-3", made(60), user="somebody else")
@@ -39,7 +39,7 @@ def test_all_labels_of_a_user_are_read_at_once_by_question(labels: LabelStore) -
     assert labels.by_question("nobody") == {}
 
 
-def test_the_last_grade_of_a_range_counts_and_can_be_removed(labels: LabelStore) -> None:
+def test_last_grade_of_a_range_counts_and_can_be_removed(labels: LabelStore) -> None:
     labels.add(QUESTION, "run-1", made(0))
     labels.add(QUESTION, "run-2", made(0, Grade.PARTLY))
     assert labels.of(QUESTION) == (made(0, Grade.PARTLY),)
@@ -66,15 +66,13 @@ def test_each_user_has_labels_of_their_own(labels: LabelStore) -> None:
     assert labels.of(QUESTION, "ben@example.org") == (made(0, Grade.NOT_RELEVANT),)
 
 
-def test_two_people_who_label_one_question_at_once_lose_nothing(labels: LabelStore) -> None:
+def test_two_people_labelling_one_question_at_once_lose_nothing(labels: LabelStore) -> None:
     with ThreadPoolExecutor(4) as people:
         list(people.map(lambda number: labels.add(QUESTION, "run", made(number * 10)), range(40)))
     assert len(labels.of(QUESTION)) == 40
 
 
-def test_too_many_labels_are_refused_and_none_of_them_is_added(
-    labels: LabelStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_too_many_labels_are_refused_as_a_whole(labels: LabelStore, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(label_store, "LABEL_LIMIT", 2)
     labels.add(QUESTION, "run", made(0))
     with pytest.raises(BadInput):

@@ -34,7 +34,7 @@ def _digest(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def test_a_new_file_and_an_older_one_get_the_same_tables(tmp_path: Path) -> None:
+def test_new_and_older_files_get_the_same_tables(tmp_path: Path) -> None:
     path = tmp_path / "book.sqlite"
     migrate(path, ONE)
     with closing(sqlite3.connect(path)) as db, db:
@@ -47,7 +47,7 @@ def test_a_new_file_and_an_older_one_get_the_same_tables(tmp_path: Path) -> None
         assert db.execute("SELECT a FROM one").fetchall() == [("kettle",)]
 
 
-def test_a_copy_of_the_older_file_is_kept_beside_it_for_its_owner_alone(tmp_path: Path) -> None:
+def test_copy_of_the_older_file_is_kept_for_its_owner(tmp_path: Path) -> None:
     path = tmp_path / "book.sqlite"
     migrate(path, ONE)
     migrate(path, TWO)
@@ -67,7 +67,7 @@ def test_a_new_store_needs_no_copy(tmp_path: Path) -> None:
     assert list(tmp_path.glob("*.bak")) == []
 
 
-def test_a_migrated_database_and_a_new_one_have_the_same_tables(tmp_path: Path) -> None:
+def test_migrated_and_new_databases_have_the_same_tables(tmp_path: Path) -> None:
     write_store(tmp_path / "earlier.sqlite")
     layouts = []
     for name in ("earlier.sqlite", "new.sqlite"):
@@ -82,7 +82,7 @@ def test_a_migrated_database_and_a_new_one_have_the_same_tables(tmp_path: Path) 
     assert layouts[0] == layouts[1]
 
 
-def test_a_full_disk_is_reported_as_such_and_leaves_the_file_as_it_was(tmp_path: Path) -> None:
+def test_full_disk_is_reported_and_leaves_the_file_unchanged(tmp_path: Path) -> None:
     path = tmp_path / "book.sqlite"
     migrate(path, ONE)
     script = """
@@ -103,7 +103,7 @@ migrate(Path(sys.argv[1]), Schema(1, "", (f"INSERT INTO one {many}",)))
         assert db.execute("SELECT count(*) FROM one").fetchone() == (0,)
 
 
-def test_a_step_that_fails_leaves_the_file_as_it_was(tmp_path: Path) -> None:
+def test_failing_step_leaves_the_file_unchanged(tmp_path: Path) -> None:
     path = tmp_path / "book.sqlite"
     migrate(path, ONE)
     with pytest.raises(sqlite3.Error):
@@ -123,7 +123,7 @@ def test_a_copy_that_cannot_be_made_stops_the_change(tmp_path: Path) -> None:
     assert [file.name for file in tmp_path.glob("*.bak*")] == ["book.sqlite.v1.bak"], "no half copies"
 
 
-def test_many_who_bring_the_same_file_up_to_date_do_it_once(tmp_path: Path) -> None:
+def test_concurrent_migrations_of_one_file_happen_once(tmp_path: Path) -> None:
     path = tmp_path / "book.sqlite"
     migrate(path, ONE)
     faults: list[Exception] = []
@@ -145,9 +145,7 @@ def test_many_who_bring_the_same_file_up_to_date_do_it_once(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(("version", "age"), [(99, "newer"), (1, "unreleased")])
-def test_a_store_of_another_version_is_refused_in_words_and_left_alone(
-    tmp_path: Path, version: int, age: str
-) -> None:
+def test_store_of_another_version_is_refused_and_unchanged(tmp_path: Path, version: int, age: str) -> None:
     path = tmp_path / "runs.sqlite"
     write_store(path)
     with closing(sqlite3.connect(path)) as db:
@@ -178,7 +176,7 @@ def _broken_schema(path: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", [_no_database, _broken_schema])
-def test_a_damaged_store_is_set_aside_and_a_new_one_begins(tmp_path: Path, damage: object) -> None:
+def test_damaged_store_is_set_aside_for_a_new_one(tmp_path: Path, damage: object) -> None:
     path = tmp_path / "runs.sqlite"
     damage(path)  # type: ignore[operator]
     before = _digest(path)
@@ -200,7 +198,7 @@ def test_a_damaged_store_is_set_aside_and_a_new_one_begins(tmp_path: Path, damag
     again.close()
 
 
-def test_a_cache_of_a_newer_version_is_not_used_and_left_alone(tmp_path: Path) -> None:
+def test_cache_of_a_newer_version_is_unused_and_unchanged(tmp_path: Path) -> None:
     path = tmp_path / "cache.sqlite"
     with closing(sqlite3.connect(path)) as db, db:
         db.executescript("CREATE TABLE entries (other TEXT); INSERT INTO entries VALUES ('kettle')")
@@ -215,7 +213,7 @@ def test_a_cache_of_a_newer_version_is_not_used_and_left_alone(tmp_path: Path) -
 
 
 @pytest.mark.slow
-def test_processes_that_open_a_new_folder_at_the_same_moment_all_save_their_runs(tmp_path: Path) -> None:
+def test_processes_opening_a_new_folder_together_save_all_runs(tmp_path: Path) -> None:
     script = """
 import sys
 from pathlib import Path

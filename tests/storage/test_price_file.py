@@ -35,18 +35,18 @@ def used(model: str, *, cost: float | None = None, local: bool = False) -> Model
         ("gpt-4o@gpu.lan:8080", 0.0),
     ],
 )
-def test_a_model_costs_what_the_row_of_its_most_specific_name_says(model: str, dollars: float | None) -> None:
+def test_model_costs_what_its_most_specific_row_says(model: str, dollars: float | None) -> None:
     cost = Prices(rows=parsed(TABLE), policy=OWN).cost(used(model))
     assert (cost and round(cost.dollars, 9)) == (dollars if dollars is not None else None)
     assert not cost or cost.estimated == bool(dollars)
 
 
-def test_what_a_provider_states_is_no_estimate_and_a_model_inside_openquery_is_free() -> None:
+def test_provider_cost_is_no_estimate_and_built_in_models_are_free() -> None:
     assert SHIPPED.cost(used("gpt-4o@api.openai.com", cost=0.25)) == Cost(0.25)
     assert SHIPPED.cost(used("gpt-4o", local=True)) == Cost(0)
 
 
-def test_reasoning_that_is_in_the_total_alone_costs_what_writing_costs() -> None:
+def test_reasoning_only_in_the_total_costs_like_writing() -> None:
     tokens = Usage(prompt_tokens=0, completion_tokens=100_000, total_tokens=1_000_000)
     cost = Prices(rows=parsed(TABLE)).cost(ModelUsage(model="gpt-4o@api.openai.com", tokens=tokens))
     assert cost == Cost(10.0, estimated=True)
@@ -66,7 +66,7 @@ def test_an_amount_is_shown_with_the_digits_that_matter(cost: Cost, text: str) -
     assert str(cost) == text
 
 
-def test_the_operators_table_takes_the_place_of_ours_until_it_is_deleted(tmp_path: Path) -> None:
+def test_operator_prices_replace_ours_until_deleted(tmp_path: Path) -> None:
     file = PriceFile(tmp_path, OWN)
     assert file.read() == replace(SHIPPED, policy=OWN)
     file.write(parsed(TABLE))
@@ -76,7 +76,7 @@ def test_the_operators_table_takes_the_place_of_ours_until_it_is_deleted(tmp_pat
     assert file.read().rows == SHIPPED.rows
 
 
-def test_a_byte_order_mark_and_further_columns_do_no_harm(tmp_path: Path) -> None:
+def test_byte_order_mark_and_further_columns_do_no_harm(tmp_path: Path) -> None:
     (tmp_path / "prices.csv").write_text(
         TABLE.replace("as_of", "as_of,note", 1).replace("-03", "-03,checked"), "utf-8-sig"
     )
@@ -111,9 +111,7 @@ def test_price_table_of_a_spreadsheet_is_read(body: bytes, tmp_path: Path) -> No
         (b"x" * 1_000_001, "more than 1,000 KB"),
     ],
 )
-def test_a_table_that_cannot_be_read_leaves_ours_and_says_why(
-    body: bytes, reason: str, tmp_path: Path
-) -> None:
+def test_unreadable_table_leaves_ours_and_says_why(body: bytes, reason: str, tmp_path: Path) -> None:
     (tmp_path / "prices.csv").write_bytes(body)
     prices = PriceFile(tmp_path, OWN).read()
     assert prices.rows == SHIPPED.rows
@@ -121,7 +119,7 @@ def test_a_table_that_cannot_be_read_leaves_ours_and_says_why(
     assert reason in prices.problem
 
 
-def test_a_table_that_could_not_be_read_again_is_not_written(tmp_path: Path) -> None:
+def test_table_that_could_not_be_read_again_is_not_written(tmp_path: Path) -> None:
     file = PriceFile(tmp_path, OWN)
     with pytest.raises(BadInput):
         file.write(parsed(TABLE)[:1] * (MOST_PRICES + 1))

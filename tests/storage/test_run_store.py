@@ -41,7 +41,7 @@ def test_a_stored_run_reads_back_as_it_was(tmp_path: Path) -> None:
     store.close()
 
 
-def test_a_run_is_found_again_after_a_restart_and_goes_on_where_it_was(tmp_path: Path) -> None:
+def test_run_is_found_after_a_restart_and_goes_on(tmp_path: Path) -> None:
     first = RunStore(tmp_path / "runs.sqlite")
     run = _kept(first, *until(e.RunDone))
     first.close()
@@ -55,7 +55,7 @@ def test_a_run_is_found_again_after_a_restart_and_goes_on_where_it_was(tmp_path:
     second.close()
 
 
-def test_an_unknown_run_is_none_and_a_deleted_one_is_gone(tmp_path: Path) -> None:
+def test_unknown_run_is_none_and_a_deleted_one_is_gone(tmp_path: Path) -> None:
     store = RunStore(tmp_path / "runs.sqlite")
     _kept(store, *until(e.RunDone))
     store.delete("run-1")
@@ -65,7 +65,7 @@ def test_an_unknown_run_is_none_and_a_deleted_one_is_gone(tmp_path: Path) -> Non
     store.close()
 
 
-def test_what_a_deleted_run_still_tells_does_not_bring_it_back(tmp_path: Path) -> None:
+def test_late_events_do_not_restore_a_deleted_run(tmp_path: Path) -> None:
     store = RunStore(tmp_path / "runs.sqlite")
     run = _kept(store, *until(e.TokensWritten))
     store.delete("run-1")
@@ -74,7 +74,7 @@ def test_what_a_deleted_run_still_tells_does_not_bring_it_back(tmp_path: Path) -
     store.close()
 
 
-def test_a_folder_that_cannot_be_written_is_a_message_and_no_exception(tmp_path: Path) -> None:
+def test_unwritable_folder_is_a_message_and_no_exception(tmp_path: Path) -> None:
     blocker = tmp_path / "file"
     blocker.write_text("not a folder")
     store = RunStore(blocker / "runs.sqlite")
@@ -118,7 +118,7 @@ def _killed(process: subprocess.Popen[bytes]) -> None:
     process.wait()
 
 
-def test_a_killed_process_leaves_an_interrupted_run_with_all_it_had(tmp_path: Path) -> None:
+def test_killed_process_leaves_a_whole_interrupted_run(tmp_path: Path) -> None:
     path = tmp_path / "runs.sqlite"
     told = until(e.TokensWritten)
     _killed(_writing(path, len(told)))
@@ -131,7 +131,7 @@ def test_a_killed_process_leaves_an_interrupted_run_with_all_it_had(tmp_path: Pa
     store.close()
 
 
-def test_a_run_of_another_process_is_shown_as_under_way_there_until_that_process_is_gone(
+def test_run_of_another_process_is_running_until_it_ends(
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "runs.sqlite"
@@ -175,7 +175,7 @@ def test_another_process_s_run_is_followed_to_its_end(tmp_path: Path) -> None:
     theirs.close()
 
 
-def test_a_run_that_another_process_deletes_does_not_come_back_with_holes(tmp_path: Path) -> None:
+def test_run_deleted_by_another_process_does_not_return_partly(tmp_path: Path) -> None:
     theirs, mine = RunStore(tmp_path / "runs.sqlite"), RunStore(tmp_path / "runs.sqlite")
     run = _kept(theirs, *until(e.TokensWritten))
     theirs.flush()
@@ -205,7 +205,7 @@ def test_flush_returns_when_the_events_are_on_disk(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["half \ud83d", "\udc00 other half", "\ud83d\ude00 both"])
-def test_half_a_character_does_not_keep_a_run_from_being_stored(tmp_path: Path, text: str) -> None:
+def test_lone_surrogate_does_not_keep_a_run_unstored(tmp_path: Path, text: str) -> None:
     store = RunStore(tmp_path / "runs.sqlite")
     run = _kept(store, *until(e.PhaseStarted), e.TokensWritten(text), e.RunDone())
     again = store.load("run-1")
@@ -216,7 +216,7 @@ def test_half_a_character_does_not_keep_a_run_from_being_stored(tmp_path: Path, 
     assert store.problem == ""
 
 
-def test_half_a_character_in_a_question_is_stored_as_well(tmp_path: Path) -> None:
+def test_lone_surrogate_in_a_question_is_stored(tmp_path: Path) -> None:
     store = RunStore(tmp_path / "runs.sqlite")
     started = e.RunStarted("run-1", "Half \ud83d?", Knobs(), "2026-01-02T03:04:05+00:00")
     _kept(store, started, e.RunDone())
@@ -226,7 +226,7 @@ def test_half_a_character_in_a_question_is_stored_as_well(tmp_path: Path) -> Non
     store.close()
 
 
-def test_a_fault_nobody_foresaw_is_reported_and_costs_one_change(tmp_path: Path) -> None:
+def test_unforeseen_fault_is_reported_and_costs_one_change(tmp_path: Path) -> None:
     def faulty(_: sqlite3.Connection) -> None:
         raise MemoryError
 
@@ -245,7 +245,7 @@ def test_a_fault_nobody_foresaw_is_reported_and_costs_one_change(tmp_path: Path)
         assert db.execute("SELECT words FROM notes").fetchall() == [("kept",)]
 
 
-def test_a_file_that_cannot_be_opened_is_reported_and_tried_again(tmp_path: Path) -> None:
+def test_file_that_cannot_be_opened_is_reported_and_retried(tmp_path: Path) -> None:
     folder = tmp_path / "not there yet"
     writer = RunWriter(folder / "notes.sqlite", lambda: sqlite3.connect(folder / "notes.sqlite"))
     writer.put("run-1", lambda db: db.execute("CREATE TABLE notes (words TEXT)"))
@@ -258,7 +258,7 @@ def test_a_file_that_cannot_be_opened_is_reported_and_tried_again(tmp_path: Path
     writer.close()
 
 
-def test_a_run_that_a_dead_process_left_is_interrupted_in_the_history_and_a_live_one_is_not(
+def test_run_of_a_dead_process_is_interrupted_in_history(
     tmp_path: Path,
 ) -> None:
     first = RunStore(tmp_path / "runs.sqlite")
@@ -273,7 +273,7 @@ def test_a_run_that_a_dead_process_left_is_interrupted_in_the_history_and_a_live
     third.close()
 
 
-def test_an_owner_sees_only_their_runs_and_the_operator_all(tmp_path: Path) -> None:
+def test_owner_sees_own_runs_and_the_operator_all(tmp_path: Path) -> None:
     store = RunStore(tmp_path / "runs.sqlite")
     for name, keeper in (("a-1", "anna"), ("b-1", "berta"), ("a-2", "anna"), ("old", "")):
         if keeper:
@@ -365,7 +365,7 @@ def test_file_without_the_expected_tables_says_what_to_do(tmp_path: Path) -> Non
     store.close()
 
 
-def test_runs_that_could_not_be_written_are_stored_at_the_next_write(tmp_path: Path) -> None:
+def test_unwritten_runs_are_stored_at_the_next_write(tmp_path: Path) -> None:
     store = RunStore(tmp_path / "runs.sqlite")
     waiting: list[Run] = []
     store.next_unsaved = lambda: next((run for run in waiting if store.unsaved(run.id)), None)

@@ -38,7 +38,7 @@ def test_a_summary_has_counts_usage_and_knobs(store: RunStore) -> None:
     assert line.tags == ()
 
 
-def test_a_run_that_asked_no_model_server_has_no_usage(store: RunStore) -> None:
+def test_run_that_asked_no_model_server_has_no_usage(store: RunStore) -> None:
     _stored(store, *until(e.PageRead))
     assert _line(store).usage is None
 
@@ -65,7 +65,7 @@ def test_an_ended_run_is_found_by_its_question_answer_and_titles_of_sources(stor
     assert store.mentioning(title) == frozenset()
 
 
-def test_knobs_that_this_version_does_not_know_are_left_out(store: RunStore, tmp_path: Path) -> None:
+def test_knobs_unknown_to_this_version_are_left_out(store: RunStore, tmp_path: Path) -> None:
     _stored(store, *until(e.RunDone))
     store.flush()
     with closing(sqlite3.connect(tmp_path / "runs.sqlite")) as db, db:

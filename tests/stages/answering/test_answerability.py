@@ -41,7 +41,7 @@ async def notes(
     return result.kind, [event for event in events if isinstance(event, Note)], events
 
 
-async def test_an_answer_from_sources_that_lack_a_name_stands_under_a_caveat_that_says_so() -> None:
+async def test_answer_whose_sources_lack_a_name_has_a_caveat() -> None:
     question = "The volcano Krakatoa erupted and killed how many sailors of which ships?"
     kind, (note,), events = await notes(question, SOURCES)
     assert kind is AnswerKind.EXTRACTIVE
@@ -50,7 +50,7 @@ async def test_an_answer_from_sources_that_lack_a_name_stands_under_a_caveat_tha
     assert events.index(note) == 1  # before the first word
 
 
-async def test_a_sentence_without_a_number_does_not_tell_a_year() -> None:
+async def test_sentence_without_a_number_does_not_tell_a_year() -> None:
     text = "The volcano Tambora on the island of Sumbawa erupted."
     _, doubts, _ = await notes("In which year erupted the volcano Tambora on Sumbawa?", (source(1, text),))
     assert [note.message for note in doubts] == [
@@ -105,7 +105,7 @@ async def test_year_of_the_question_is_no_date_of_an_answer() -> None:
     assert "asks for a year or a date" in note.message
 
 
-async def test_a_sentence_that_says_what_is_asked_has_no_caveat() -> None:
+async def test_sentence_that_says_what_is_asked_has_no_caveat() -> None:
     assert not (await notes("Did harvests fail in Europe after the summer was cold?", SOURCES))[1]
 
 
@@ -121,7 +121,7 @@ async def test_a_sentence_that_says_what_is_asked_has_no_caveat() -> None:
         ),
     ],
 )
-async def test_a_chat_model_is_asked_first_and_never_keeps_an_answer_back(
+async def test_chat_model_is_asked_first_and_keeps_no_answer_back(
     verdict: str | ChatFailed, message: str
 ) -> None:
     chat = JudgingChat(verdict)

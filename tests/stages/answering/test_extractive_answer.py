@@ -94,7 +94,7 @@ async def test_lines_that_lead_to_other_pages_are_not_quoted() -> None:
     assert quotations(result.text) == [said]
 
 
-async def test_sentence_that_adds_no_word_of_the_question_is_not_quoted() -> None:
+async def test_sentence_adding_no_word_of_the_question_is_not_quoted() -> None:
     said = "Passage overlap raises retrieval recall by several points, whatever the size."
     weaker = "Retrieval by passage has recall of its own kind, of which many books and papers tell stories."
     result, _ = await extracted(QUESTION, [source(1, f"{said}\n\n{weaker}")])
@@ -110,7 +110,7 @@ async def test_sentence_with_the_asked_number_is_quoted_beside_the_best() -> Non
     assert quotations(result.text) == [said, number]
 
 
-async def test_what_two_sources_say_is_quoted_once_with_both_numbers() -> None:
+async def test_text_of_two_sources_is_quoted_once_with_both() -> None:
     result, _ = await extracted(QUESTION, ON_TOPIC)
     assert result.text.count("raises retrieval recall by several points") == 1
     assert "[1][3]" in result.text
@@ -132,7 +132,7 @@ async def test_a_source_keeps_its_reading_order_and_its_paragraph() -> None:
     )
 
 
-async def test_a_sentence_that_its_passage_cut_is_not_quoted_where_there_is_another() -> None:
+async def test_sentence_cut_by_its_passage_is_quoted_last() -> None:
     cut = "of passages, which raises retrieval recall of passage overlap."
     whole = "Passage overlap raises retrieval recall by several points."
     result, _ = await extracted(QUESTION, [source(1, f"{cut} {whole}")])
@@ -159,13 +159,13 @@ async def test_headings_questions_and_table_rows_are_not_quoted() -> None:
     assert quotations(result.text) == ["Passage overlap raises the retrieval recall."]
 
 
-async def test_all_texts_are_embedded_in_calls_of_the_size_that_makes_sense() -> None:
+async def test_all_texts_are_embedded_in_calls_of_sensible_size() -> None:
     embed = WordEmbed()
     await extracted(QUESTION, ON_TOPIC, embed)
     assert max(embed.calls) <= embed.batch
 
 
-async def test_a_word_is_weighed_by_leaving_it_out_and_no_letters_of_others() -> None:
+async def test_word_is_weighed_by_leaving_it_out_as_a_whole() -> None:
     class Reading(WordEmbed):
         async def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
             read.update(texts)
@@ -212,7 +212,7 @@ class Shifted(FakeEmbed):
         return shifted / np.linalg.norm(shifted, axis=1, keepdims=True)
 
 
-async def test_an_embedder_whose_cosines_are_all_high_abstains_as_well() -> None:
+async def test_embedder_with_only_high_cosines_abstains_too() -> None:
     assert (await extracted(QUESTION, OFF_TOPIC, Shifted(WordEmbed())))[0].kind is AnswerKind.NOT_FOUND
     assert (await extracted(QUESTION, ON_TOPIC, Shifted(WordEmbed())))[0].kind is AnswerKind.EXTRACTIVE
 
@@ -229,7 +229,7 @@ class Deaf(FakeEmbed):
         return np.array(vectors, dtype=np.float32) / np.linalg.norm(vectors, axis=1, keepdims=True)
 
 
-async def test_an_embedder_that_is_deaf_to_the_language_leaves_the_choice_to_words() -> None:
+async def test_embedder_without_the_language_leaves_the_choice_to_words() -> None:
     weather = "आज मौसम साफ है और धूप निकली है। कल पहाड़ों में बारिश हो सकती है। शाम को हवा ठंडी हो जाती है। नदी का पानी बढ़ रहा है।"
     food = "रोटी गरम तवे पर बनती है। दाल में नमक कम पड़ गया है। चावल को पहले धो लेना चाहिए। मसाले धीमी आँच पर भूनें।"
     capital = "नेपाल की राजधानी काठमांडू है।"
@@ -256,7 +256,7 @@ def test_a_footnote_mark_of_the_page_is_no_citation() -> None:
 
 
 @pytest.mark.parametrize("mark", ["- ", "* ", "12. ", "3) ", "## "])
-def test_a_list_mark_is_left_out_at_the_beginning_alone(mark: str) -> None:
+def test_list_mark_is_left_out_at_the_beginning_alone(mark: str) -> None:
     text = "Liu and Zhang (2023) found 0.625. It - the kappa - is low | here."
     assert quotable(f"{mark}{text}") == text
 
@@ -315,7 +315,7 @@ class Remembering(FakeEmbed):
 
 
 @pytest.mark.slow
-async def test_the_handbook_answers_what_it_knows_and_abstains_on_what_it_does_not(minilm: MiniLM) -> None:
+async def test_handbook_answers_what_it_knows_and_abstains_otherwise(minilm: MiniLM) -> None:
     handbook, embed = Handbook(), Remembering(minilm)
     answered: dict[bool, list[str]] = {True: [], False: []}
     known = [item for item in QUESTIONS if item["answerable"]][::3]
@@ -338,14 +338,12 @@ async def test_the_handbook_answers_what_it_knows_and_abstains_on_what_it_does_n
         "Which vaccines does a puppy need in its first year?",
     ],
 )
-async def test_what_has_nothing_to_do_with_the_library_is_never_answered(
-    question: str, minilm: MiniLM
-) -> None:
+async def test_question_unrelated_to_the_library_is_never_answered(question: str, minilm: MiniLM) -> None:
     result, _ = await extracted(question, await Handbook().sources(question), minilm)
     assert result.kind is AnswerKind.NOT_FOUND
 
 
-async def test_the_readmes_question_is_answered_from_the_article_about_it(minilm: MiniLM) -> None:
+async def test_readme_question_is_answered_from_its_article(minilm: MiniLM) -> None:
     question = "How does chunk overlap affect retrieval?"
     result, _ = await extracted(question, await Handbook().sources(question), minilm)
     assert result.kind is AnswerKind.EXTRACTIVE

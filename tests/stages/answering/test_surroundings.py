@@ -36,11 +36,11 @@ def test_whole_sentences_are_added_on_both_sides() -> None:
     assert texts_of(found) == [f"Coal came by sea. {FIRED} They were sold in Leith."]
 
 
-def test_where_all_of_the_page_is_near_all_of_it_is_given() -> None:
+def test_page_that_is_near_throughout_is_given_whole() -> None:
     assert texts_of(surrounded([at(TEXT, FIRED)], {"a": TEXT}, 1000)) == [TEXT]
 
 
-def test_a_sentence_that_is_longer_than_the_reach_is_cut_between_words() -> None:
+def test_sentence_longer_than_the_reach_is_cut_between_words() -> None:
     text = f"{'mortar ' * 60}{FIRED} {'mortar ' * 60}"
     (found,) = texts_of(surrounded([at(text, FIRED)], {"a": text}, 50), text)
     before, after = found.split(FIRED)
@@ -48,7 +48,7 @@ def test_a_sentence_that_is_longer_than_the_reach_is_cut_between_words() -> None
     assert {*before.split(), *after.split()} == {"mortar"}
 
 
-def test_text_between_two_passages_goes_to_the_first_and_no_text_to_both() -> None:
+def test_text_between_two_passages_goes_to_the_first_only() -> None:
     best, other = at(TEXT, "Coal came by sea."), at(TEXT, "They were sold in Leith.")
     found = surrounded([best, other], {"a": TEXT}, 1000)
     assert texts_of(found) == [
@@ -57,7 +57,7 @@ def test_text_between_two_passages_goes_to_the_first_and_no_text_to_both() -> No
     ]
 
 
-def test_a_source_begins_with_its_sentence_where_the_passage_does_not() -> None:
+def test_source_begins_with_its_whole_sentence() -> None:
     page = Page(key="a", url="", title="", article=Article(text=TEXT, extractor=""))
     places = [at(TEXT, "above the harbour. Coal came by sea."), at(TEXT, "They were sold in Leith.")]
     index = Index(
@@ -83,7 +83,7 @@ def test_other_pages_texts_do_not_matter() -> None:
     assert (found[0].start, found[0].end, found[1]) == (0, len(TEXT), elsewhere)
 
 
-def test_a_source_is_never_longer_than_the_prompt_lets_it_be() -> None:
+def test_source_is_never_longer_than_the_prompt_allows() -> None:
     text = "One brick lies on another. " * 1000
     place = Place(page="a", start=9000, end=9000 + MOST - 100)
     (found,) = surrounded([place], {"a": text}, 1500)
@@ -113,7 +113,7 @@ def test_sources_hold_their_passages_and_share_no_added_text(
         taken |= added
 
 
-def test_a_source_reads_what_stands_around_its_passage_and_keeps_the_passage() -> None:
+def test_source_reads_the_surroundings_and_keeps_its_passage() -> None:
     place = at(TEXT, FIRED)
     page = Page(
         key="a", url="https://kiln.example/", title="Kiln", article=Article(text=TEXT, extractor="test")

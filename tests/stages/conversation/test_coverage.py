@@ -39,7 +39,7 @@ def counts(result: Coverage) -> dict[str, int]:
 # --- by words ---------------------------------------------------------------------------------------------
 
 
-def test_each_content_word_has_the_number_of_passages_that_hold_it() -> None:
+def test_content_words_have_the_number_of_their_passages() -> None:
     result = coverage(QUESTION, index_of(*TEXTS))
     assert counts(result) == {"house": 3, "insulated": 2, "pump": 2, "fitted": 0}
     assert 0 < result.value < 1
@@ -49,7 +49,7 @@ def test_a_word_is_shown_as_it_was_written() -> None:
     assert counts(coverage("What is SearXNG?", index_of("SearXNG is a metasearch engine."))) == {"SearXNG": 1}
 
 
-def test_by_words_coverage_is_the_weight_of_the_words_in_the_best_passage() -> None:
+def test_word_coverage_is_the_weight_in_the_best_passage() -> None:
     index = index_of("alpha beta", "alpha", "gamma")
     assert coverage("alpha beta", index).value == 1
     assert coverage("beta gamma", index).value == pytest.approx(0.5), (
@@ -121,7 +121,7 @@ async def test_what_the_embedder_took_is_reported() -> None:
     ("embed", "vectors", "reason"),
     [(WordEmbed(), False, "have no vectors"), (NoEmbed(), True, "embedded by words@test")],
 )
-async def test_words_alone_decide_where_vectors_cannot_and_a_note_says_so(
+async def test_words_decide_where_vectors_cannot_and_a_note_follows(
     embed: FakeEmbed, vectors: bool, reason: str
 ) -> None:
     index = await embedded_index(WordEmbed()) if vectors else index_of(*TEXTS)

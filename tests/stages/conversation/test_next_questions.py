@@ -104,14 +104,14 @@ def test_in_other_languages_only_questions_are_suggested() -> None:
     assert suggested("费用", "热泵多少钱？", asked=("热泵在零下15度还能用吗？",)) == ("热泵多少钱？",)
 
 
-def test_at_most_three_are_suggested_each_once_and_none_that_was_asked() -> None:
+def test_at_most_three_new_questions_are_suggested_once() -> None:
     headings = ("Running costs", "Running costs", "Noise levels", "Permits needed", "Refrigerants today")
     assert len(suggested(*headings)) == 3
     asked = (*ASKED, "what about  running costs (heat pumps)?")
     assert suggested("Running costs", asked=asked) == ()
 
 
-def test_a_page_without_headings_is_asked_about_by_its_title() -> None:
+def test_page_without_headings_is_asked_about_by_its_title() -> None:
     bare = page(1, "", title="Storage heaters - The Heating Site")
     assert next_questions(*ranked(page(0, "How it works"), bare), ASKED) == ("What about Storage heaters?",)
     of_context = page(0, "", title="Storage heaters")
@@ -165,7 +165,7 @@ def notes(events: list[Event]) -> list[str]:
     return [event.message for event in events if isinstance(event, Note)]
 
 
-async def test_no_model_is_asked_about_texts_that_were_left_out() -> None:
+async def test_no_model_is_asked_about_texts_left_out() -> None:
     index, ranking, pages = ranked(page(0, "How it works"), page(1, "Running costs"))
     passages = tuple(replace(passage, text=FILLING * len(TEXT)) for passage in index.passages)
     chat = ScriptedChat(COVERED)
@@ -177,7 +177,7 @@ async def test_no_model_is_asked_about_texts_that_were_left_out() -> None:
     assert not [event for event in events if isinstance(event, ModelUsed)]
 
 
-async def test_a_written_question_is_kept_only_if_the_passages_cover_it() -> None:
+async def test_written_question_is_kept_only_if_passages_cover_it() -> None:
     reply = f"Who painted the ceiling of the Sistine Chapel?\n1. {COVERED}\n{ASKED[0]}\n<b>{COVERED}</b>\n"
     questions, events = await written(ScriptedChat(reply))
     assert questions == (COVERED,)
@@ -193,9 +193,7 @@ async def test_a_written_question_is_kept_only_if_the_passages_cover_it() -> Non
         (ChatFailed("The key was refused.", hint="Check it."), "The key was refused."),
     ],
 )
-async def test_headings_are_used_where_the_model_writes_none_and_a_note_says_so(
-    script: str | ChatFailed, reason: str
-) -> None:
+async def test_headings_are_used_where_the_model_writes_none(script: str | ChatFailed, reason: str) -> None:
     questions, events = await written(ScriptedChat(script))
     assert questions == FROM_HEADING
     (note,) = notes(events)

@@ -52,7 +52,7 @@ def exchange(question: str, answer: str = "") -> Exchange:
         f"Sure, here it is:\n“{REWRITTEN}”\nIt names the heat pump.",
     ],
 )
-async def test_the_model_rewrites_a_follow_up_and_its_tokens_are_counted(reply: str) -> None:
+async def test_model_rewrites_a_follow_up_and_its_tokens_count(reply: str) -> None:
     result, events = await rewritten(ScriptedChat(reply))
     assert (result.text, result.author, result.note) == (REWRITTEN, "scripted@test", "")
     assert [event.phase for event in events if isinstance(event, ModelUsed)] == [Phase.PLAN]
@@ -80,12 +80,12 @@ async def test_terms_are_joined_where_the_model_writes_no_question(
     assert reason in result.note and "Terms of the conversation were added." in result.note
 
 
-async def test_a_question_that_the_token_limit_cut_is_not_used() -> None:
+async def test_question_cut_by_the_token_limit_is_not_used() -> None:
     result, _ = await rewritten(ScriptedChat("Does a house have to be", finish="length"))
     assert result.text == JOINED
 
 
-async def test_a_real_server_is_asked_once_and_left_when_the_line_is_there(fake_openai: FakeOpenAI) -> None:
+async def test_real_server_is_asked_once_until_the_line_came(fake_openai: FakeOpenAI) -> None:
     fake_openai.chats += [streamed(f"{REWRITTEN}\n", "And more."), failure(401)]
     chat = OpenAIChat("fake-chat", fake_openai.base_url)
     first = await standalone_question(FOLLOW_UP, [HEAT_PUMP], chat, lambda event: None)
@@ -133,7 +133,7 @@ async def test_each_request_has_a_boundary_of_its_own() -> None:
 # --- without one ------------------------------------------------------------------------------------------
 
 
-async def test_without_a_chat_model_terms_are_joined_and_a_note_says_so() -> None:
+async def test_without_a_chat_model_terms_are_joined_with_a_note() -> None:
     result, events = await rewritten(None)
     assert (result.text, result.author, events) == (JOINED, "", [])
     assert result.note == "No chat model is connected. Terms of the conversation were added."
@@ -167,7 +167,7 @@ async def test_without_a_chat_model_terms_are_joined_and_a_note_says_so() -> Non
         ),
     ],
 )
-async def test_a_dependent_follow_up_gets_the_terms_that_it_lacks(
+async def test_dependent_follow_up_gets_the_terms_it_lacks(
     follow_up: str, questions: list[str], joined: str
 ) -> None:
     result, _ = await rewritten(None, tuple(map(exchange, questions)), follow_up)
@@ -189,7 +189,7 @@ async def test_a_follow_up_that_stands_alone_is_unchanged(follow_up: str) -> Non
     assert result.note == "No chat model is connected. The question stands as you typed it."
 
 
-async def test_an_answer_gives_the_terms_where_the_questions_have_none() -> None:
+async def test_answer_gives_the_terms_that_questions_lack() -> None:
     result, _ = await rewritten(
         None, (exchange("What is it?", "It is a MinHash signature [1]."),), "And why?"
     )
@@ -235,7 +235,7 @@ def test_joining_takes_time_in_proportion_to_the_answer(piece: str) -> None:
 # --- the history ------------------------------------------------------------------------------------------
 
 
-def test_the_newest_exchanges_are_kept_and_the_oldest_answer_of_them_is_cut() -> None:
+def test_newest_exchanges_stay_and_their_oldest_answer_is_cut() -> None:
     history = [exchange(f"{number:040}", "word " * 32) for number in range(500)]
     kept = recent(history, tokens=125)
     assert [int(item.question) for item in kept] == [497, 498, 499]
@@ -245,7 +245,7 @@ def test_the_newest_exchanges_are_kept_and_the_oldest_answer_of_them_is_cut() ->
     assert "497 earlier questions" in dropped_note(497) and dropped_note(0) == ""
 
 
-async def test_a_conversation_of_500_turns_is_cut_with_a_note_and_fast() -> None:
+async def test_conversation_of_500_turns_is_cut_fast_with_a_note() -> None:
     history = tuple(exchange(f"Question {number} about pumps?", "An answer. " * 200) for number in range(500))
     chat = ScriptedChat(REWRITTEN)
     start = time.process_time()

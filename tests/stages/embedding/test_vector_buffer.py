@@ -14,9 +14,7 @@ def added(gathered: VectorBuffer, texts: list[str]) -> None:
 
 
 @given(st.lists(st.lists(st.text(max_size=2), min_size=1, unique=True), min_size=1), st.randoms())
-def test_what_was_gathered_comes_in_whatever_order_it_is_asked_for(
-    batches: list[list[str]], chance: object
-) -> None:
+def test_gathered_vectors_come_in_any_order_asked(batches: list[list[str]], chance: object) -> None:
     gathered = VectorBuffer()
     for batch in batches:
         added(gathered, batch)
@@ -30,7 +28,7 @@ def test_what_was_gathered_comes_in_whatever_order_it_is_asked_for(
     assert len(gathered) == 0
 
 
-def test_a_text_keeps_its_first_vector_and_thousands_have_room() -> None:
+def test_text_keeps_its_first_vector_and_thousands_fit() -> None:
     gathered = VectorBuffer()
     texts = [f"text {n}" for n in range(3000)]
     for at in range(0, 3000, 7):

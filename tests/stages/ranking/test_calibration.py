@@ -14,7 +14,7 @@ COSINE = st.floats(-1, 1)
 
 
 @given(CALIBRATION, COSINE, COSINE)
-def test_a_similarity_is_from_0_to_1_and_never_falls_while_the_cosine_rises(
+def test_similarity_is_from_0_to_1_and_rises_with_cosine(
     calibration: Calibration, one: float, other: float
 ) -> None:
     low, high = (calibration.similarity(cosine) for cosine in sorted((one, other)))
@@ -25,7 +25,7 @@ def test_a_similarity_is_from_0_to_1_and_never_falls_while_the_cosine_rises(
 
 
 @given(CALIBRATION, st.floats(0.001, 0.999))
-def test_a_threshold_lets_in_exactly_the_similarities_from_it_up(
+def test_threshold_admits_exactly_the_similarities_from_it_up(
     calibration: Calibration, threshold: float
 ) -> None:
     assert calibration.similarity(calibration.cosine(threshold)) == pytest.approx(threshold)
@@ -34,7 +34,7 @@ def test_a_threshold_lets_in_exactly_the_similarities_from_it_up(
 
 
 @given(st.floats(0, 1))
-def test_the_cosine_of_an_embedder_that_nobody_measured_is_its_similarity(cosine: float) -> None:
+def test_cosine_of_an_unmeasured_embedder_is_its_similarity(cosine: float) -> None:
     assert calibration_of("a model of somebody's") == UNKNOWN
     assert UNKNOWN.similarity(cosine) == pytest.approx(cosine)
 

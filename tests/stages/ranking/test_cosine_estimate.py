@@ -48,7 +48,7 @@ def half(index: Index) -> Index:
 
 
 @pytest.mark.thorough
-def test_words_tell_much_of_a_cosine_that_is_not_there_yet(whole: Index) -> None:
+def test_words_predict_much_of_a_missing_cosine(whole: Index) -> None:
     estimate = cosine_estimate(QUESTION, half(whole))
     assert estimate is not None and whole.vectors is not None and whole.question is not None
     np.testing.assert_array_equal(estimate.rows, np.arange(0, len(whole.passages), 2))
@@ -58,7 +58,7 @@ def test_words_tell_much_of_a_cosine_that_is_not_there_yet(whole: Index) -> None
     assert within.mean() > 0.85
 
 
-def test_about_as_many_passages_are_expected_above_a_cosine_as_there_are(whole: Index) -> None:
+def test_expected_and_actual_passages_above_a_cosine_are_close(whole: Index) -> None:
     above = waiting_above(QUESTION, half(whole), {})
     assert above is not None and whole.vectors is not None and whole.question is not None
     cosine = np.vecdot(whole.vectors, whole.question)
@@ -70,7 +70,7 @@ def test_about_as_many_passages_are_expected_above_a_cosine_as_there_are(whole: 
     assert (np.diff(above[1::2][order]) <= 0).all()
 
 
-def test_ranks_that_count_the_waiting_passages_are_nearer_to_the_final_ones(whole: Index) -> None:
+def test_ranks_counting_waiting_passages_are_nearer_the_final(whole: Index) -> None:
     final = rank(QUESTION, whole, RankKnobs()).fused
     counted = rank(QUESTION, half(whole), RankKnobs()).fused
     assert final is not None and counted is not None and whole.vectors is not None
@@ -81,7 +81,7 @@ def test_ranks_that_count_the_waiting_passages_are_nearer_to_the_final_ones(whol
     assert np.abs(counted - final)[1::2].mean() < np.abs(alone.fused - final[1::2]).mean()
 
 
-def test_nothing_is_expected_where_nothing_waits_or_nothing_is_known(whole: Index) -> None:
+def test_nothing_is_expected_without_waiting_passages_or_data(whole: Index) -> None:
     assert cosine_estimate(QUESTION, whole) is None
     assert whole.vectors is not None
     assert cosine_estimate(QUESTION, replace(whole, vectors=np.full_like(whole.vectors, np.nan))) is None
@@ -96,7 +96,7 @@ def test_one_or_two_vectors_are_enough_for_an_estimate(whole: Index, embedded: i
     assert ranking.fused is not None and np.isfinite(ranking.fused).all()
 
 
-def test_another_question_about_the_same_index_has_an_estimate_of_its_own(whole: Index) -> None:
+def test_each_question_of_an_index_has_its_own_estimate(whole: Index) -> None:
     index = half(whole)
     estimates = [cosine_estimate(question, index) for question in (QUESTION, "What does BM25 weigh?")]
     assert estimates[0] is not None and estimates[1] is not None
