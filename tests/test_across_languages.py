@@ -154,14 +154,14 @@ async def test_a_question_is_answered_from_pages_in_another_language(question: s
     )
 
 
-async def test_words_that_look_like_those_of_another_language_do_not_hide_it() -> None:
+async def test_cognates_of_another_language_do_not_hide_it() -> None:
     lights = ENGLISH["aurora"].replace("The polar lights", "Such hybrid lights, as the polar ones,", 1)
     english = ENGLISH | {"aurora": f"It was long unknown. {lights}"}
     run = await research("Was ist hybride Suche?", KNOBS, ports(en=english))
     assert run.index is not None and run.index.embedder == USE_IDENTITY
 
 
-async def test_what_is_not_there_is_not_answered_in_another_language_either() -> None:
+async def test_missing_text_is_not_answered_in_another_language() -> None:
     run = await research("Wer ist die Präsidentin von Island?", KNOBS, ports(en=ENGLISH))
     assert run.answer is not None and run.answer.kind is AnswerKind.NOT_FOUND
 
@@ -182,7 +182,7 @@ async def test_within_one_language_nothing_changes(question: str, pages: dict[st
     assert "The question is in" not in embed_notices(run)
 
 
-async def test_all_passages_of_a_mixed_run_are_in_one_space() -> None:
+async def test_passages_of_a_mixed_run_share_one_vector_space() -> None:
     run = await research("How do polar lights arise?", KNOBS, ports(en=ENGLISH, de=GERMAN))
     assert run.index is not None and run.index.vectors is not None
     assert run.index.embedder == USE_IDENTITY and run.index.vectors.shape == (5, 512)
@@ -197,7 +197,7 @@ async def test_the_multilingual_model_begins_before_the_last_page() -> None:
     assert len(run.index.passages) == 5 and not run.index.not_embedded
 
 
-async def test_few_foreign_pages_in_the_end_leave_the_chosen_model() -> None:
+async def test_few_late_foreign_pages_leave_the_chosen_model() -> None:
     paragraphs = (
         f"{text} That is fact number {number}." for number in range(20) for text in ENGLISH.values()
     )
@@ -214,7 +214,7 @@ def facts(language: str, texts: Mapping[str, str], times: int) -> dict[str, str]
     return {f"facts_{language}": "\n\n".join(paragraphs)}
 
 
-async def test_foreign_pages_count_however_much_is_in_the_language_of_the_question() -> None:
+async def test_foreign_pages_count_beside_many_in_the_questions_language() -> None:
     pages = {"en": facts("en", ENGLISH, 100), "de": {**facts("de", GERMAN, 20), **GERMAN}}
     run = await research("How do polar lights and their particles arise?", KNOBS, ports(**pages))
     assert run.index is not None and run.index.embedder == USE_IDENTITY
@@ -236,7 +236,7 @@ async def test_foreign_passages_are_embedded_before_others_which_may_wait() -> N
     assert [source.url for source in run.sources] == [source.url for source in everything.sources]
 
 
-async def test_a_run_stays_in_its_space_when_it_is_tuned_and_answered_again() -> None:
+async def test_run_keeps_its_vector_space_when_tuned_and_answered_again() -> None:
     world = ports(en=ENGLISH)
     run = await research("Wie entsteht das Polarlicht?", KNOBS, world)
     tuned = await retune(run, replace(KNOBS, rank=replace(KNOBS.rank, top_k=1)), world)
@@ -245,13 +245,13 @@ async def test_a_run_stays_in_its_space_when_it_is_tuned_and_answered_again() ->
     assert again.answer is not None and again.answer.kind is AnswerKind.EXTRACTIVE
 
 
-async def test_without_the_model_words_rank_and_a_note_says_so() -> None:
+async def test_words_rank_without_the_model_and_a_note_says_so() -> None:
     run = await research("Wie entsteht das Polarlicht?", KNOBS, ports(Missing(), en=ENGLISH))
     assert run.ranking is not None and run.ranking.strategy == "bm25"
     assert "The model is not installed. Passages are ranked by BM25 only." in embed_notices(run)
 
 
-async def test_a_data_set_across_languages_is_read_as_runs_read_it(engine: Engine) -> None:
+async def test_data_set_across_languages_is_read_like_runs(engine: Engine) -> None:
     documents = tuple(CorpusDocument(id=name, title="", text=text) for name, text in ENGLISH.items())
     readers = []
     for text in ("Wie entsteht das Polarlicht?", "How do the polar lights arise?"):

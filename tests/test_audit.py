@@ -49,7 +49,7 @@ def test_only_what_an_allowed_version_cures_is_fatal(
     assert "CVE-1" in lines[0]
 
 
-def test_a_service_that_does_not_answer_is_said_and_not_passed_over() -> None:
+def test_service_that_does_not_answer_is_reported() -> None:
     environment = {**os.environ, "HTTPS_PROXY": NOBODY, "HTTP_PROXY": NOBODY, "ALL_PROXY": NOBODY}
     done = subprocess.run(
         [sys.executable, SCRIPT], capture_output=True, text=True, env=environment, timeout=100, check=False

@@ -92,7 +92,7 @@ def contexts(run: Run) -> list[str]:
     return [run.index.passages[row].id for row in run.ranking.context]
 
 
-def test_the_context_does_not_wait_for_passages_that_cannot_enter_it(answered: Answered) -> None:
+def test_context_does_not_wait_for_passages_that_cannot_enter(answered: Answered) -> None:
     run, records = answered.run, answered.records
     assert run.status is RunStatus.DONE and run.index is not None and run.ranking is not None
     settling = folded_run(records[: 1 + [type(r.event) for r in records].index(e.Indexed)])
@@ -106,7 +106,7 @@ def test_the_context_does_not_wait_for_passages_that_cannot_enter_it(answered: A
     assert any(f"{len(run.embedded_for_answer):,} of" in notice.message for notice in run.notices)
 
 
-async def test_the_same_pages_in_another_order_have_the_same_context(ports: Ports) -> None:
+async def test_same_pages_in_another_order_have_the_same_context(ports: Ports) -> None:
     runs = [await research(QUESTION, KNOBS, replace(ports, embed=Local())) for _ in range(2)]
     assert contexts(runs[0]) == contexts(runs[1])
     assert runs[0].embedded_for_answer == runs[1].embedded_for_answer
@@ -165,7 +165,7 @@ def test_a_run_with_passages_that_wait_leaves_and_returns(answered: Answered) ->
         assert copy.embedded_for_answer == run.embedded_for_answer
 
 
-def test_maps_of_files_and_notebooks_have_no_point_for_passages_that_wait(answered: Answered) -> None:
+def test_maps_of_files_and_notebooks_omit_waiting_passages(answered: Answered) -> None:
     run = answered.run
     assert run.index is not None and len(run.index.waiting)
     points = run_parts(run)["map"]["points"]
@@ -174,7 +174,7 @@ def test_maps_of_files_and_notebooks_have_no_point_for_passages_that_wait(answer
     assert f"{embedded} passages and the question" in repr(map_plot(run))
 
 
-def test_a_map_can_be_drawn_while_passages_of_the_answer_wait_again(answered: Answered) -> None:
+def test_map_can_be_drawn_while_answer_passages_wait_again(answered: Answered) -> None:
     run = answered.run
     assert run.index is not None and run.index.vectors is not None
     vectors = run.index.vectors.copy()
@@ -186,7 +186,7 @@ def test_a_map_can_be_drawn_while_passages_of_the_answer_wait_again(answered: An
     assert without_point.tolist() == sorted([row, *run.index.waiting.tolist()])
 
 
-def test_while_pages_are_missing_the_limit_is_their_share_of_the_first_passages(answered: Answered) -> None:
+def test_limit_follows_the_share_of_first_passages_without_pages(answered: Answered) -> None:
     run, states = answered.run, answered.states
     hits = len(run.hits)
     assert hits > 4

@@ -117,14 +117,14 @@ def test_version_tells_what_an_upgrade_migrates_and_changes_nothing(tmp_path: Pa
 @pytest.mark.parametrize(
     "arguments", [["chek"], ["ask"], ["ask", "a", "b"], ["serve", "--port", "x"], ["ask", "a", "-s", "-l"]]
 )
-def test_a_command_line_that_cannot_be_parsed_is_exit_code_2(folder: Path, arguments: list[str]) -> None:
+def test_unparsable_command_line_is_exit_code_2(folder: Path, arguments: list[str]) -> None:
     result = openquery(folder, *arguments)
     assert result.code == 2
     assert result.err.startswith("usage: openquery")
 
 
 @pytest.mark.parametrize("command", ["ask", "runs", "eval run", "serve"])
-def test_an_unknown_option_is_refused_with_the_usage_of_its_command(folder: Path, command: str) -> None:
+def test_unknown_option_is_refused_with_the_usage_of_its_command(folder: Path, command: str) -> None:
     result = openquery(folder, *command.split(), *(["a"] if command == "ask" else []), "--nope")
     assert result.code == 2
     assert result.err.startswith(f"usage: openquery {command} ")
@@ -207,7 +207,7 @@ def test_verbose_prints_every_step_on_stderr_one_a_line(verbose: Done) -> None:
     assert "extractive" in lines[-2]
 
 
-def test_without_verbose_a_pipe_gets_notes_and_a_summary_only(folder: Path) -> None:
+def test_pipe_without_verbose_gets_only_notes_and_a_summary(folder: Path) -> None:
     result = openquery(folder, "ask", QUESTION, *DEMO, "-q", "1")
     assert re.fullmatch(
         r"\d+\.\d s · searched by demo · 5 of 5 pages read · extractive: quoted sentences\n"
@@ -216,7 +216,7 @@ def test_without_verbose_a_pipe_gets_notes_and_a_summary_only(folder: Path) -> N
     )
 
 
-def test_a_terminal_gets_one_line_that_is_rewritten_and_fits(folder: Path) -> None:
+def test_terminal_gets_one_rewritten_line_that_fits(folder: Path) -> None:
     result = openquery(folder, "ask", QUESTION, *DEMO, "-q", "1", terminal=True, COLUMNS="60")
     progress = re.findall(r"\r\x1b\[K([^\r\n]*)", result.err)
     for step in ("[Searching web for", "[Fetching article 5/5: ", "[Generating embeddings: batch 1/"):
@@ -232,7 +232,7 @@ def test_json_prints_the_run_and_nothing_else(folder: Path) -> None:
     assert run["pages"]
 
 
-def test_context_prints_the_sources_for_another_program_and_asks_for_no_answer(
+def test_context_prints_the_sources_and_asks_for_no_answer(
     folder: Path, fake_openai: FakeOpenAI, model: dict[str, str]
 ) -> None:
     result = openquery(folder, "ask", QUESTION, *DEMO, "--context", "-q", "1", "-c", "2", "-v", **model)
@@ -244,7 +244,7 @@ def test_context_prints_the_sources_for_another_program_and_asks_for_no_answer(
     assert fake_openai.requests == []
 
 
-def test_queries_that_are_given_are_searched_and_no_model_is_asked_for_others(
+def test_given_queries_are_searched_without_asking_a_model(
     folder: Path, fake_openai: FakeOpenAI, model: dict[str, str]
 ) -> None:
     flags = ("--query", "passage boundaries", "--query", "chunk size cost")
@@ -258,7 +258,7 @@ def test_queries_that_are_given_are_searched_and_no_model_is_asked_for_others(
 # --- what fails -------------------------------------------------------------------------------------------
 
 
-def test_searches_and_articles_that_fail_are_warnings_and_the_run_says_which_step_found_nothing(
+def test_failed_searches_and_articles_are_warnings_naming_the_step(
     folder: Path, fake_openai: FakeOpenAI, model: dict[str, str]
 ) -> None:
     fake_openai.chats.append(streamed("chunk overlap\nchunk size"))
@@ -295,7 +295,7 @@ def test_searches_and_articles_that_fail_are_warnings_and_the_run_says_which_ste
         ((QUESTION, "--search", "searxng"), 3, "SEARXNG_URL"),
     ],
 )
-def test_exit_codes_say_which_part_failed_and_the_message_what_to_do(
+def test_exit_codes_name_the_failed_part_with_advice(
     folder: Path, arguments: tuple[str, ...], code: int, word: str
 ) -> None:
     result = openquery(folder, "ask", *arguments)
@@ -316,7 +316,7 @@ def test_a_chat_model_of_the_environment_writes_the_answer(
     assert "sk-canary" not in result.out + result.err
 
 
-def test_what_a_model_writes_gives_no_orders_to_the_terminal(
+def test_model_text_sends_no_control_sequences_to_the_terminal(
     folder: Path, fake_openai: FakeOpenAI, model: dict[str, str]
 ) -> None:
     fake_openai.chats.append(streamed("Written\x1b]0;title\x07 \x1b[2J\x9b2J\rso [1].\n\tEnd.", " 検索 “so”"))
@@ -373,7 +373,7 @@ def started(folder: Path, model: dict[str, str]) -> subprocess.Popen[str]:
     return process
 
 
-def test_ctrl_c_in_the_first_second_is_code_130_without_a_traceback(folder: Path) -> None:
+def test_ctrl_c_in_the_first_second_is_code_130(folder: Path) -> None:
     process = subprocess.Popen(
         [sys.executable, "-v", "-m", "openquery", "chat"],
         env=environment(folder),
@@ -403,7 +403,7 @@ def test_ctrl_c_stops_at_once_with_code_130(
     assert "Traceback" not in err
 
 
-def test_a_reader_that_has_enough_ends_the_run_without_a_traceback(
+def test_reader_that_closes_early_ends_the_run_quietly(
     folder: Path, fake_openai: FakeOpenAI, model: dict[str, str]
 ) -> None:
     gate = Gate()
@@ -462,7 +462,7 @@ def test_a_plan_that_is_not_approved_searches_nothing(
     assert "nothing was searched" in done.err
 
 
-def test_without_a_terminal_a_plan_is_refused_before_a_model_is_asked(
+def test_plan_is_refused_without_a_terminal_before_any_model(
     folder: Path, fake_openai: FakeOpenAI, model: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sys.stdin", Stream("utf-8"))

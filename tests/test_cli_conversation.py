@@ -38,9 +38,7 @@ def stored(folder: Path, done: Done) -> Run:
     return run
 
 
-def test_a_follow_up_is_answered_from_the_pages_of_its_run_and_can_be_followed_itself(
-    folder: Path, fake_openai: FakeOpenAI
-) -> None:
+def test_follow_up_is_answered_from_its_run_and_continued(folder: Path, fake_openai: FakeOpenAI) -> None:
     model = ("--base-url", fake_openai.base_url, "--model", "fake-chat")
     fake_openai.chats.extend([streamed(STANDALONE), streamed("A tenth [2].")])
     done = openquery(folder, "ask", "--follow", str(folder / "run.json"), *model, WRITTEN)
@@ -60,7 +58,7 @@ def test_a_follow_up_is_answered_from_the_pages_of_its_run_and_can_be_followed_i
     assert third.turn and (third.turn.number, third.turn.follows) == (3, run.id)
 
 
-def test_a_conversation_is_held_line_by_line_and_a_line_that_cannot_be_asked_ends_nothing(
+def test_conversation_goes_on_after_a_line_that_cannot_be_asked(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lines = f"{QUESTION}\n{'x' * 2000}\nWhat about its cost?\n\nnever asked\n"

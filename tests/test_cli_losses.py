@@ -19,9 +19,7 @@ NOWHERE = "http://127.0.0.1:9"
 
 
 @pytest.mark.parametrize("verbose", [(), ("--verbose",)])
-def test_a_search_that_fails_is_printed_once_with_the_other_backends(
-    tmp_path: Path, verbose: tuple[str, ...]
-) -> None:
+def test_failed_search_is_printed_once_with_other_backends(tmp_path: Path, verbose: tuple[str, ...]) -> None:
     result = openquery(tmp_path, "ask", QUESTION, "--search", "searxng", "--searxng-url", NOWHERE, *verbose)
     assert result.code == 3
     assert result.err.count("did not answer") == 1
@@ -29,7 +27,7 @@ def test_a_search_that_fails_is_printed_once_with_the_other_backends(
     assert "Another search backend may find something: --search ddgs or --search demo." in result.err
 
 
-def test_the_web_that_is_down_and_a_collection_that_is_missing_are_warnings(tmp_path: Path) -> None:
+def test_failed_web_and_missing_collection_are_warnings(tmp_path: Path) -> None:
     mills = tmp_path / "mills.md"
     mills.write_text("# Tide mills\n\nTide mills store the flood in a pond behind a gate and grind at ebb.")
     assert openquery(tmp_path, "ingest", "mills", str(mills)).code == 0
@@ -42,7 +40,7 @@ def test_the_web_that_is_down_and_a_collection_that_is_missing_are_warnings(tmp_
     assert re.search(r"^Warning: Not searched: nowhere \(There is no collection", library.err, re.M)
 
 
-def test_an_empty_collection_is_told_what_it_has_and_not_to_widen_the_time_range(tmp_path: Path) -> None:
+def test_empty_collection_is_told_without_widening_the_time_range(tmp_path: Path) -> None:
     async def create() -> None:
         async with Engine(Settings(data=tmp_path)) as engine:
             await engine.part(LibraryConnections).database.create("hollow", 384)
@@ -54,7 +52,7 @@ def test_an_empty_collection_is_told_what_it_has_and_not_to_widen_the_time_range
     assert "time range" not in result.err
 
 
-def test_losses_stand_above_the_answer_and_the_phases_tell_where_time_went(
+def test_losses_precede_the_answer_and_phases_tell_their_times(
     tmp_path: Path, fake_openai: FakeOpenAI
 ) -> None:
     model = {

@@ -48,7 +48,7 @@ def test_a_question_is_stored_with_its_events(folder: Path, run_id: str) -> None
     }
 
 
-def test_the_id_that_ask_prints_is_known_to_other_commands(folder: Path, run_id: str) -> None:
+def test_id_printed_by_ask_is_known_to_other_commands(folder: Path, run_id: str) -> None:
     replayed = openquery(folder, "replay", run_id, "--speed", "1000")
     assert "[1]" in replayed.out
     followed = openquery(folder, "ask", "and what does it cost?", "--follow", run_id, "--json")

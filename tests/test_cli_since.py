@@ -24,7 +24,7 @@ def folder(shared_warm_folder: Path) -> Path:
     return shared_warm_folder
 
 
-def test_question_and_settings_are_those_of_the_run_and_the_new_run_is_stored(folder: Path) -> None:
+def test_question_and_settings_are_of_the_run_and_stored(folder: Path) -> None:
     done = openquery(folder, "ask", "--since", str(folder / "run.json"))
     assert (done.code, done.out) == (0, "Nothing changed.\n")
     new_id = done.err.rpartition(": ")[2].strip()
@@ -38,7 +38,7 @@ def test_question_and_settings_are_those_of_the_run_and_the_new_run_is_stored(fo
     assert json.loads(again.out)["before"]["id"] == new_id
 
 
-def test_flags_beside_it_replace_settings_of_the_run_and_change_the_answer(folder: Path) -> None:
+def test_flags_replace_settings_of_the_run_and_change_the_answer(folder: Path) -> None:
     done = openquery(folder, "ask", "--since", str(folder / "run.json"), "-c", "1")
     lines = done.out.splitlines()
     assert lines[0] == "Sources"

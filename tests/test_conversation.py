@@ -43,7 +43,7 @@ def _of_kind(events: list[e.Event], *kinds: type) -> list[e.Event]:
     return [event for event in events if isinstance(event, kinds)]
 
 
-async def test_pages_in_hand_answer_without_a_search_or_a_fetch(engine: Engine) -> None:
+async def test_fetched_pages_answer_without_a_search_or_fetch(engine: Engine) -> None:
     first = await research(QUESTION, DEMO, await engine.ports(DEMO))
     run, events = await _asked_next(engine, first, FOLLOW_UP, AnswerFrom.PAGES)
     assert not _of_kind(events, e.SearchStarted, e.FetchStarted, e.Fetched)
@@ -53,7 +53,7 @@ async def test_pages_in_hand_answer_without_a_search_or_a_fetch(engine: Engine) 
     assert {query.author for query in run.queries} == {Author.CONVERSATION}
 
 
-async def test_a_new_search_ranks_new_pages_alone_and_both_ranks_all_and_fetches_none_twice(
+async def test_new_search_ranks_new_pages_and_both_ranks_all(
     engine: Engine,
 ) -> None:
     first = await research(QUESTION, DEMO, await engine.ports(DEMO))
@@ -66,14 +66,14 @@ async def test_a_new_search_ranks_new_pages_alone_and_both_ranks_all_and_fetches
     assert both.index and {passage.place.page for passage in both.index.passages} == set(both.pages)
 
 
-async def test_a_search_without_a_new_page_is_a_note_and_the_pages_in_hand_answer(engine: Engine) -> None:
+async def test_search_without_new_pages_is_a_note_and_still_answered(engine: Engine) -> None:
     first = await research(QUESTION, DEMO, await engine.ports(DEMO))
     run, _ = await _asked_next(engine, first, QUESTION, AnswerFrom.BOTH)
     assert run.answer
     assert any(note.message == "The searches found no new page." for note in run.notices)
 
 
-async def test_a_passage_keeps_its_number_and_new_ones_get_the_next(engine: Engine) -> None:
+async def test_passage_keeps_its_number_and_new_ones_follow(engine: Engine) -> None:
     first = await research(QUESTION, DEMO, await engine.ports(DEMO))
     second, _ = await _asked_next(engine, first, FOLLOW_UP, AnswerFrom.PAGES)
     third, _ = await _asked_next(engine, second, "When is hybrid search better?", AnswerFrom.BOTH)
@@ -95,7 +95,7 @@ async def test_a_turn_survives_its_export(engine: Engine) -> None:
     assert again.sources == second.sources
 
 
-def test_the_turns_of_a_conversation_are_found_from_its_latest(runs: RunRegistry) -> None:
+def test_turns_of_a_conversation_are_found_from_its_latest(runs: RunRegistry) -> None:
     first = finished(runs, runs.start(QUESTION, DEMO))
     turn = next_turn(first, written="and?", answer_from=AnswerFrom.PAGES)
     second = finished(runs, runs.start(FOLLOW_UP, DEMO, turn=turn))

@@ -55,15 +55,15 @@ def write_table(path: Path, head: str, table: str) -> None:
     path.write_text(path.read_text("utf-8").partition(head)[0] + table, "utf-8")
 
 
-def test_every_setting_is_in_the_table_with_its_default_and_meaning() -> None:
+def test_every_setting_is_tabled_with_its_default_and_meaning() -> None:
     assert SETTINGS.read_text("utf-8").endswith(f"\n\n{settings_table()}")
 
 
-def test_the_list_of_decisions_has_every_record_and_every_number() -> None:
+def test_list_of_decisions_has_every_record_and_number() -> None:
     assert (DECISIONS / "README.md").read_text("utf-8").endswith(f"\n\n{decisions_table()}")
 
 
-def test_the_table_of_permissions_is_that_of_the_code_and_has_every_button_and_endpoint() -> None:
+def test_table_of_permissions_has_every_button_and_endpoint() -> None:
     assert permissions.DOCUMENT.read_text("utf-8").endswith(f"\n\n{permissions.table()}")
     listed = {key for keys in permissions.BUTTONS.values() for key in keys} | set(permissions.ON_SCREEN)
     found = dict(permissions.widgets())
@@ -83,7 +83,7 @@ def _requirements() -> list[str]:
     return [line for line in lines if line and not line.startswith(("#", "-r"))]
 
 
-def test_every_dependency_is_bounded_and_in_the_table_of_the_readme() -> None:
+def test_every_dependency_is_bounded_and_in_the_readme() -> None:
     table = README.partition("## Dependencies")[2].partition("\n## ")[0]
     cells = {cell for row in re.findall(r"^\| ([^|]+) \|", table, re.M) for cell in row.split(", ")}
     assert cells - {"package", "---"} == {re.split(r"[\[=<>]", line)[0] for line in _requirements()}

@@ -43,7 +43,7 @@ TABLE = {"search": SEARCH, "page": PAGES, "embed": EMBED, "answer": CHAT, "plan"
 @pytest.mark.parametrize(
     "fault", [pytest.param(row, id=f"{part}: {row.name}") for part, rows in TABLE.items() for row in rows]
 )
-async def test_each_fault_ends_the_run_with_what_it_has_and_a_word_about_it(
+async def test_each_fault_ends_the_run_with_results_and_a_notice(
     fault: FaultCase, world: World, workers: ExtractionPool
 ) -> None:
     await check(fault, world, workers)
@@ -75,7 +75,7 @@ def _newer(path: Path) -> None:
 
 @pytest.mark.asyncio(loop_scope="module")
 @pytest.mark.parametrize("spoil", [_garbage, _folder, _older, _newer])
-async def test_a_cache_that_cannot_be_used_costs_nothing_but_time(
+async def test_unusable_cache_costs_nothing_but_time(
     spoil: Callable[[Path], None], world: World, workers: ExtractionPool
 ) -> None:
     spoil(world.cache)
@@ -88,7 +88,7 @@ async def test_a_cache_that_cannot_be_used_costs_nothing_but_time(
 
 
 @pytest.mark.asyncio(loop_scope="module")
-async def test_every_entry_of_the_cache_spoilt_is_dropped_and_fetched_anew(
+async def test_spoilt_cache_entries_are_dropped_and_fetched_again(
     world: World, workers: ExtractionPool
 ) -> None:
     first = await world.run(workers)
@@ -102,7 +102,7 @@ async def test_every_entry_of_the_cache_spoilt_is_dropped_and_fetched_anew(
 
 
 @pytest.mark.asyncio(loop_scope="module")
-async def test_workers_that_cannot_be_started_are_replaced_by_a_thread_that_says_so(world: World) -> None:
+async def test_workers_that_cannot_start_are_replaced_by_a_thread(world: World) -> None:
     async with ExtractionPool(1, python="/bin/false") as workers:
         run = await world.run(workers)
         assert (run.status, len(run.pages)) == (RunStatus.DONE, 3)

@@ -53,7 +53,7 @@ def same_ranking(run: Run, before: Run) -> bool:
 
 
 @pytest.mark.parametrize("snippet", ["A snippet about kettles.", ""])
-async def test_a_page_that_still_cannot_be_read_leaves_the_ranking_and_says_why(
+async def test_page_still_unreadable_leaves_the_ranking_and_says_why(
     engine: Engine, site: Site, snippet: str
 ) -> None:
     site.pages[2] = GONE
@@ -77,7 +77,7 @@ async def test_nothing_happens_to_a_page_that_is_in_hand(engine: Engine, site: S
     assert not any(isinstance(event, e.FetchStarted) for event in told)
 
 
-async def test_no_snippet_of_an_added_query_stands_in_beside_whole_pages(engine: Engine, site: Site) -> None:
+async def test_no_snippet_of_an_added_query_replaces_whole_pages(engine: Engine, site: Site) -> None:
     ports = await engine.ports(KNOBS)
     run = await research(QUESTION, KNOBS, ports)
     site.pages[8] = site.pages[9] = GONE
@@ -89,9 +89,7 @@ async def test_no_snippet_of_an_added_query_stands_in_beside_whole_pages(engine:
     assert "None of the 2 pages" in more.notes[-1].message
 
 
-async def test_snippets_stand_in_with_the_reasons_and_give_way_to_their_pages(
-    engine: Engine, site: Site
-) -> None:
+async def test_snippets_replace_pages_until_those_are_read(engine: Engine, site: Site) -> None:
     site.pages.update(dict.fromkeys((1, 2, 3), GONE))
     ports = await engine.ports(KNOBS)
     run = await research(QUESTION, KNOBS, ports)

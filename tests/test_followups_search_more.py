@@ -21,7 +21,7 @@ QUESTION = "How does chunk overlap affect retrieval?"
 DEMO = Knobs(search=SearchKnobs(backend="demo", results=3))
 
 
-async def test_only_the_new_query_is_searched_and_only_its_new_pages_are_read(engine: Engine) -> None:
+async def test_only_new_queries_are_searched_and_new_pages_read(engine: Engine) -> None:
     ports = await engine.ports(DEMO)
     run = await research(QUESTION, DEMO, ports)
     told: list[e.Event] = []
@@ -41,7 +41,7 @@ async def test_only_the_new_query_is_searched_and_only_its_new_pages_are_read(en
     assert any(found.query == "robots and crawling" for hit in more.hits for found in hit.found)
 
 
-async def test_a_query_that_finds_nothing_new_changes_nothing_but_says_so(engine: Engine) -> None:
+async def test_query_that_finds_nothing_new_only_says_so(engine: Engine) -> None:
     ports = await engine.ports(DEMO)
     run = await research(QUESTION, DEMO, ports)
     for text in ("how does chunk overlap affect retrieval", "zxqv wvut"):
@@ -53,7 +53,7 @@ async def test_a_query_that_finds_nothing_new_changes_nothing_but_says_so(engine
 
 
 @pytest.mark.parametrize("text", ["", " \n ", "x" * 401, QUESTION.upper()])
-async def test_a_query_that_cannot_be_added_is_refused_with_what_to_do(engine: Engine, text: str) -> None:
+async def test_query_that_cannot_be_added_is_refused_with_advice(engine: Engine, text: str) -> None:
     ports = await engine.ports(DEMO)
     run = await research(QUESTION, DEMO, ports)
     with pytest.raises(BadInput) as refused:
@@ -61,7 +61,7 @@ async def test_a_query_that_cannot_be_added_is_refused_with_what_to_do(engine: E
     assert refused.value.hint
 
 
-def test_a_query_is_added_to_a_finished_run_and_remembered(runs: RunRegistry) -> None:
+def test_query_is_added_to_a_finished_run_and_remembered(runs: RunRegistry) -> None:
     run_id = runs.start(QUESTION, DEMO)
     _until(runs, run_id, queries=1)
     runs.search_more(run_id, "robots and crawling")

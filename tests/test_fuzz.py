@@ -99,7 +99,7 @@ def _read(pieces: list[bytes]) -> str:
         st.binary(max_size=80) | JSON.map(lambda value: b"data: " + orjson.dumps(value) + b"\n\n"), max_size=6
     )
 )
-def test_any_stream_is_a_reply_or_a_failure_of_the_model(pieces: list[bytes]) -> None:
+def test_any_stream_is_a_reply_or_a_model_failure(pieces: list[bytes]) -> None:
     try:
         text = _read(pieces)
     except ChatFailed as error:
@@ -110,7 +110,7 @@ def test_any_stream_is_a_reply_or_a_failure_of_the_model(pieces: list[bytes]) ->
 
 
 @given(JSON)
-def test_whatever_a_provider_says_is_one_line_without_the_key(body: Any) -> None:
+def test_provider_message_is_one_line_without_the_key(body: Any) -> None:
     assert "\n" not in provider_text(body, "sk-kettle")
     assert "sk-kettle" not in provider_text({"error": {"message": f"{body} sk-kettle"}}, "sk-kettle")
 
@@ -140,7 +140,7 @@ _ROWS = st.lists(
 
 
 @given(st.binary(max_size=100) | (JSON | _ROWS).map(lambda value: orjson.dumps({"data": value})))
-def test_any_reply_to_an_embedding_is_vectors_or_a_failure_of_the_embedder(body: bytes) -> None:
+def test_any_embedding_reply_is_vectors_or_a_failure(body: bytes) -> None:
     _vectors(body)
 
 
@@ -156,7 +156,7 @@ def test_a_damaged_event_is_refused_or_is_an_event(noise: bytes, index: int, off
 
 
 @given(st.text(max_size=300), st.text(max_size=100))
-def test_any_text_is_looked_at_and_cleaned_without_a_fault(text: str, hidden: str) -> None:
+def test_any_text_is_examined_and_cleaned_without_a_fault(text: str, hidden: str) -> None:
     for mark in injection_signs(text, hidden):
         whole = hidden if mark.hidden else text
         assert 0 <= mark.start < mark.end <= len(whole)

@@ -3,7 +3,7 @@
 from tests.growth import LINEAR, growth
 
 
-def test_linear_work_is_below_the_bound_and_quadratic_work_above() -> None:
+def test_linear_work_is_below_the_bound_and_quadratic_above() -> None:
     assert growth(range, sum, 20_000, 200_000) < LINEAR
     assert growth(lambda size: range(size * size // 1_000), sum, 2_000, 20_000) > LINEAR
 

@@ -156,7 +156,7 @@ def _reset(_: str) -> Trouble:
 TROUBLES = (_echo, _echo_in_the_stream, _echo_embedding, _echo_header, _reset)
 
 
-def test_no_key_is_written_told_or_sent_to_anyone_but_its_own_server(planted: Planted) -> None:
+def test_no_key_is_written_or_sent_except_to_its_server(planted: Planted) -> None:
     runs = [planted.run(), planted.run(planted.theirs)]
     assert [run.status for run in runs] == [RunStatus.DONE, RunStatus.DONE], [run.error for run in runs]
     for trouble in TROUBLES:
@@ -225,7 +225,7 @@ def test_no_key_is_written_told_or_sent_to_anyone_but_its_own_server(planted: Pl
         assert found(request.path + repr(request.query)) == [], "no key in an address"
 
 
-def test_no_key_stands_in_what_shared_caches_are_keyed_by(planted: Planted) -> None:
+def test_no_key_stands_in_the_keys_of_shared_caches(planted: Planted) -> None:
     server = planted.runs.call(planted.runs.engine.models.servers.chat_server(planted.theirs))
     ports = planted.runs.call(planted.runs.engine.ports(KNOBS, planted.theirs))
     assert server is not None
@@ -263,7 +263,7 @@ def test_no_key_is_in_an_error_or_its_traceback(planted: Planted) -> None:
     assert found(said) == []
 
 
-def test_no_key_of_the_library_is_in_an_error_or_its_traceback(planted: Planted) -> None:
+def test_no_key_of_the_library_is_in_an_error(planted: Planted) -> None:
     async def ask() -> str:
         try:
             await planted.runs.engine.part(LibraryConnections).database.about("book_content")
@@ -301,7 +301,7 @@ def test_the_command_line_prints_no_key(tmp_path: Path) -> None:
         assert not path.is_file() or found(path.read_bytes()) == [], path
 
 
-def test_settings_that_cannot_be_used_are_named_without_their_values(tmp_path: Path) -> None:
+def test_unusable_settings_are_named_without_their_values(tmp_path: Path) -> None:
     with Site() as site, FakeOpenAI() as server:
         done = _command(["check"], site, server, tmp_path, OPENQUERY_WORKERS=OPERATOR)
     assert done.returncode == 2

@@ -166,7 +166,7 @@ def _fill(folder: Path) -> None:
 
 @pytest.mark.timeout(600)  # the first has the fixture's minute
 @pytest.mark.parametrize("name", COMBINATIONS)
-def test_every_face_calls_the_servers_that_the_settings_name_and_no_other(
+def test_every_interface_calls_only_the_servers_of_the_settings(
     name: str, used: Mapping[str, Used], servers: Servers
 ) -> None:
     combination, said = COMBINATIONS[name], used[name].said

@@ -90,7 +90,7 @@ def test_the_wheel_holds_one_package_with_all_it_needs(wheel: Path) -> None:
     assert not [name for name in names if "__pycache__" in name or "secrets" in name]
 
 
-def test_nothing_in_the_wheel_imports_a_top_level_core_or_pages(wheel: Path) -> None:
+def test_nothing_in_the_wheel_imports_top_level_packages(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         for name in archive.namelist():
             if not name.endswith(".py"):
@@ -162,7 +162,7 @@ def test_the_installed_command_serves(
             assert once_started(lambda: httpx.get(address, timeout=30, trust_env=False)).status_code == 200  # noqa: B023
 
 
-def test_the_space_serves_its_name_alone_and_answers_from_the_demo_library(
+def test_space_serves_only_its_name_from_the_demo_library(
     installed: Path, environment: dict[str, str], empty: Path
 ) -> None:
     recipe = (ROOT / "deploy" / "space" / "Dockerfile").read_text("utf-8")

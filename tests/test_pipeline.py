@@ -61,7 +61,7 @@ def _access(server: FakeOpenAI) -> Access:
     return Access(base_url=server.base_url, api_key=SecretStr("sk-test"), chat_model="fake-chat")
 
 
-async def test_without_key_or_server_a_question_becomes_a_cited_extractive_answer(engine: Engine) -> None:
+async def test_question_without_key_or_server_gets_a_cited_quotation(engine: Engine) -> None:
     told = Told()
     run = await research(QUESTION, DEMO, await engine.ports(DEMO), told)
     assert run.status is RunStatus.DONE
@@ -78,7 +78,7 @@ async def test_without_key_or_server_a_question_becomes_a_cited_extractive_answe
     assert folded_run(told.records).text == run.text, "the events alone tell the whole run"
 
 
-async def test_queries_of_the_caller_are_searched_in_place_of_a_models(
+async def test_queries_of_the_caller_replace_those_of_a_model(
     engine: Engine, fake_openai: FakeOpenAI
 ) -> None:
     ports = await engine.ports(DEMO, _access(fake_openai))
@@ -108,7 +108,7 @@ async def test_a_question_the_library_cannot_answer_gets_no_answer(engine: Engin
     assert run.check.citations == ()
 
 
-async def test_a_chat_model_plans_the_queries_and_writes_the_answer(
+async def test_chat_model_plans_the_queries_and_writes_the_answer(
     engine: Engine, fake_openai: FakeOpenAI
 ) -> None:
     fake_openai.chats.append(streamed("chunk overlap recall\n", "passage boundaries\nchunk size cost"))
@@ -161,7 +161,7 @@ async def test_turning_top_k_only_ranks(engine: Engine) -> None:
     assert tuned.sources == run.sources, "the answer keeps the sources it was written from"
 
 
-async def test_turning_the_passage_size_fetches_nothing_and_embeds_only_new_texts(engine: Engine) -> None:
+async def test_changed_passage_size_fetches_nothing_and_embeds_new_texts(engine: Engine) -> None:
     run = await research(QUESTION, DEMO, await engine.ports(DEMO))
     smaller = replace(DEMO, chunk=ChunkKnobs(size=250))
     told = Told()
@@ -186,9 +186,7 @@ async def test_every_strategy_ranks_every_passage(engine: Engine, strategy: Stra
     assert len(run.sources) == 6
 
 
-async def test_no_source_above_the_threshold_means_no_answer_and_no_model_call(
-    engine: Engine, fake_openai: FakeOpenAI
-) -> None:
+async def test_no_source_above_the_threshold_means_no_answer(engine: Engine, fake_openai: FakeOpenAI) -> None:
     knobs = replace(DEMO, plan=PlanKnobs(queries=1), rank=RankKnobs(threshold=0.999))
     run = await research(QUESTION, knobs, await engine.ports(knobs, _access(fake_openai)))
     assert run.status is RunStatus.DONE
@@ -197,7 +195,7 @@ async def test_no_source_above_the_threshold_means_no_answer_and_no_model_call(
     assert fake_openai.chat_requests == []
 
 
-async def test_a_budget_that_is_used_up_ends_in_a_quoted_answer_and_a_follow_up_has_it_anew(
+async def test_used_up_budget_ends_quoted_and_a_follow_up_has_more(
     engine: Engine, fake_openai: FakeOpenAI
 ) -> None:
     fake_openai.chats.append(streamed("chunk overlap recall", usage=(900, 2500)))
@@ -240,7 +238,7 @@ async def test_pages_that_were_cut_can_be_fetched_too(engine: Engine) -> None:
     assert [p.id for p in more.index.passages] == [p.id for p in run.index.passages]
 
 
-async def test_a_refused_key_ends_the_answer_and_keeps_everything_before_it(
+async def test_refused_key_ends_the_answer_and_keeps_earlier_results(
     engine: Engine, fake_openai: FakeOpenAI
 ) -> None:
     knobs = replace(DEMO, plan=PlanKnobs(queries=1))
@@ -277,13 +275,13 @@ async def test_stopping_keeps_what_there_is(engine: Engine, fake_openai: FakeOpe
 
 
 @pytest.mark.parametrize("question", ["", "   \n", "x" * 1001])
-async def test_a_question_out_of_bounds_is_refused_with_what_to_do(engine: Engine, question: str) -> None:
+async def test_question_out_of_bounds_is_refused_with_advice(engine: Engine, question: str) -> None:
     with pytest.raises(BadInput) as refused:
         await research(question, DEMO, await engine.ports(DEMO))
     assert refused.value.hint
 
 
-async def test_a_search_that_finds_nothing_says_which_part_and_what_to_do(engine: Engine) -> None:
+async def test_search_that_finds_nothing_says_which_part_with_advice(engine: Engine) -> None:
     run = await research("zxqv wvut qqqq", DEMO, await engine.ports(DEMO))
     assert run.status is RunStatus.FAILED
     assert run.error is not None

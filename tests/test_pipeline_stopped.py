@@ -15,7 +15,7 @@ from tests.faults.world import QUESTION, Site
 from tests.services.loopback import Gate, Reply
 
 
-async def test_a_search_that_was_out_when_the_run_was_stopped_is_no_fault(tmp_path: Path) -> None:
+async def test_search_under_way_at_the_stop_is_no_fault(tmp_path: Path) -> None:
     gate = Gate()
     knobs = Knobs(plan=PlanKnobs(queries=1), search=SearchKnobs(backend="searxng"))
     seen: list[Run] = []

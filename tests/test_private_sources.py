@@ -96,7 +96,7 @@ def world(folder: Path, **more: Any) -> Iterator[World]:
         yield World(runs, chat, embeddings, reranker)
 
 
-def test_of_mixed_sources_the_hosted_model_is_given_the_others_and_a_note_counts(tmp_path: Path) -> None:
+def test_hosted_model_gets_only_public_sources_and_a_note(tmp_path: Path) -> None:
     with world(tmp_path) as here:
         here.add("contracts", PRIVATE_TEXT)
         here.add("notes", PUBLIC_TEXT)
@@ -137,7 +137,7 @@ def test_a_model_of_ones_own_is_given_everything(tmp_path: Path, own_hosts: str)
         assert not any("private" in note.message for note in run.notes)
 
 
-def test_private_text_is_embedded_here_when_it_is_added_searched_and_embedded_again(tmp_path: Path) -> None:
+def test_private_text_is_always_embedded_locally(tmp_path: Path) -> None:
     with world(tmp_path, embedding_model=EMBEDDER) as here:
         here.add("contracts", PRIVATE_TEXT)
         run = here.ask("contracts", chunk={"size": 120})
@@ -163,7 +163,7 @@ def test_private_text_is_embedded_here_when_it_is_added_searched_and_embedded_ag
         assert not here.was_sent(SECRET)
 
 
-def test_a_private_collection_that_no_question_names_is_held_where_all_are_searched(tmp_path: Path) -> None:
+def test_unnamed_private_collection_is_withheld_when_all_are_searched(tmp_path: Path) -> None:
     with world(tmp_path, embedding_model=EMBEDDER) as here:
         here.add("contracts", PRIVATE_TEXT)
         here.add("notes", PUBLIC_TEXT)
@@ -173,7 +173,7 @@ def test_a_private_collection_that_no_question_names_is_held_where_all_are_searc
         assert here.was_sent(OPEN), "its collection is embedded by the hosted model"
 
 
-def test_another_model_for_the_answer_and_a_judge_are_held_too(tmp_path: Path) -> None:
+def test_another_model_for_answer_or_judge_is_withheld_too(tmp_path: Path) -> None:
     with world(tmp_path, base_url="", openai_api_key=None) as here:
         here.add("contracts", PRIVATE_TEXT)
         run = here.ask("contracts")
@@ -187,7 +187,7 @@ def test_another_model_for_the_answer_and_a_judge_are_held_too(tmp_path: Path) -
         assert not here.was_sent(SECRET)
 
 
-def test_passages_with_private_ones_among_them_are_not_reranked_by_a_hosted_model(tmp_path: Path) -> None:
+def test_passages_mixed_with_private_ones_are_not_reranked_remotely(tmp_path: Path) -> None:
     with world(tmp_path, base_url="") as here:
         here.add("contracts", PRIVATE_TEXT)
         run = here.ask("contracts", rank={"rerank": True})
@@ -236,7 +236,7 @@ def test_ports_of_another_run_do_not_embed_private_text(tmp_path: Path) -> None:
         assert not here.was_sent(SECRET)
 
 
-def test_labelled_passages_of_a_private_collection_are_measured_by_the_local_embedder(tmp_path: Path) -> None:
+def test_labelled_private_passages_are_measured_by_the_local_embedder(tmp_path: Path) -> None:
     with world(tmp_path, base_url="", embedding_model=EMBEDDER) as here:
         here.add("contracts", PRIVATE_TEXT)
         run = here.ask("contracts")
@@ -262,7 +262,7 @@ def test_labelled_passages_of_a_private_collection_are_measured_by_the_local_emb
         assert not here.was_sent(SECRET)
 
 
-def test_drafted_questions_of_a_private_collection_and_their_data_set_reach_no_hosted_model(
+def test_drafted_questions_of_private_collections_reach_no_hosted_model(
     tmp_path: Path,
 ) -> None:
     with world(tmp_path, embedding_model=EMBEDDER) as here:

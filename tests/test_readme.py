@@ -35,7 +35,7 @@ def run_line(folder: Path, line: str) -> Done:
     return openquery(folder, *arguments)
 
 
-def test_own_documents_are_added_and_asked_by_the_commands_as_written(
+def test_own_documents_are_added_and_asked_as_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -85,7 +85,7 @@ def test_locks_have_an_allowed_version_of_every_requirement(group: str) -> None:
         assert requirement.specifier.contains(pins[canonicalize_name(requirement.name)]), requirement.name
 
 
-def test_the_image_installs_the_locked_versions_and_runs_without_rights() -> None:
+def test_image_installs_locked_versions_and_runs_unprivileged() -> None:
     recipe = (ROOT / "Dockerfile").read_text("utf-8")
     assert "--require-hashes -r requirements.lock" in recipe
     assert recipe.index("USER openquery") < recipe.index('CMD ["openquery"')
@@ -98,7 +98,7 @@ def test_the_image_installs_the_locked_versions_and_runs_without_rights() -> Non
     assert [mount.partition(":")[2] for mount in service["volumes"]] == ["/data"]
 
 
-def test_the_space_listens_where_its_front_matter_says_and_shares_nothing_between_visitors() -> None:
+def test_space_listens_as_documented_and_shares_nothing_between_visitors() -> None:
     folder = ROOT / "deploy" / "space"
     recipe = (folder / "Dockerfile").read_text("utf-8")
     front_matter = yaml.safe_load((folder / "README.md").read_text("utf-8").split("---\n")[1])
@@ -110,7 +110,7 @@ def test_the_space_listens_where_its_front_matter_says_and_shares_nothing_betwee
     assert {"OPENQUERY_SHARED=true", "OPENQUERY_SEARCH_BACKEND=demo"} <= set(recipe.split())
 
 
-def test_static_files_that_are_not_those_of_the_release_are_named(tmp_path: Path) -> None:
+def test_static_files_that_differ_from_the_release_are_named(tmp_path: Path) -> None:
     assert altered_files() == ()
     folder = tmp_path / "static"
     shutil.copytree(ROOT / "static", folder)

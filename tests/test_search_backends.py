@@ -46,7 +46,7 @@ async def ask(folder: Path, server: SearchServer, model: FakeOpenAI, **knobs: ob
         return await research(QUESTION, asked, await engine.ports(asked))
 
 
-async def test_a_failing_first_search_leaves_the_others_to_the_same_backend(
+async def test_failed_first_search_leaves_others_to_the_same_backend(
     tmp_path: Path, fake_openai: FakeOpenAI
 ) -> None:
     with SearchServer(QUERIES[0]) as server:
@@ -56,9 +56,7 @@ async def test_a_failing_first_search_leaves_the_others_to_the_same_backend(
     assert [query.text for query in run.search_faults] == [QUERIES[0]]
 
 
-async def test_when_all_searches_fail_the_run_fails_and_nothing_else_is_searched(
-    tmp_path: Path, fake_openai: FakeOpenAI
-) -> None:
+async def test_run_fails_when_all_searches_fail(tmp_path: Path, fake_openai: FakeOpenAI) -> None:
     with SearchServer("all") as server:
         run = await ask(tmp_path, server, fake_openai)
     assert run.status is RunStatus.FAILED

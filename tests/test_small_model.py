@@ -67,7 +67,7 @@ async def test_a_real_model_plans_and_answers(small_model: SmallModel) -> None:
     await chat.aclose()
 
 
-async def test_a_real_reply_can_be_stopped_and_the_next_one_begins_at_once(small_model: SmallModel) -> None:
+async def test_real_reply_can_be_stopped_before_the_next(small_model: SmallModel) -> None:
     chat = OpenAIChat(small_model.name, small_model.base_url, small_model.key)
     ask = (Message(role="user", content="Count from one to a thousand in words."),)
     async with aclosing(chat(ask, max_tokens=1500, temperature=0.0)) as deltas:

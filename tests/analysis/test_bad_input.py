@@ -125,5 +125,5 @@ def large(count: int) -> Run:
     ],
     ids=["rank", "items of each flow", "why not", "what a query gave", "duplicates", "leave a page out"],
 )
-def test_no_analysis_takes_more_than_its_share_of_a_larger_run(analysis: Callable[[Run], object]) -> None:
+def test_no_analysis_exceeds_its_share_of_a_larger_run(analysis: Callable[[Run], object]) -> None:
     assert growth(large, analysis, 1_000, 10_000) < LINEAR

@@ -22,7 +22,7 @@ ANSWER = Answer(kind=AnswerKind.WRITTEN, text="So [3].", model="m@models.example
 
 
 @pytest.mark.parametrize("layout", PromptLayout)
-def test_each_source_the_history_and_the_question_have_their_part(layout: PromptLayout) -> None:
+def test_sources_history_and_question_each_have_their_part(layout: PromptLayout) -> None:
     messages = prompt("Why?", SOURCES, AnswerKnobs(prompt_layout=layout), "0123abcd", HISTORY)
     run = Run(prompt=messages, sources=SOURCES, answer=ANSWER)
     usage = context_usage(run, PRICES)
@@ -45,7 +45,7 @@ def test_each_source_the_history_and_the_question_have_their_part(layout: Prompt
     assert usage.counted is None
 
 
-def test_counts_of_the_server_are_given_and_a_model_without_a_price_has_no_cost() -> None:
+def test_server_counts_are_shown_and_unpriced_models_cost_nothing() -> None:
     messages = prompt("Why?", SOURCES, AnswerKnobs(), "0123abcd")
     run = Run(prompt=messages, answer=replace(ANSWER, model="other@h", usage=Usage(prompt_tokens=77)))
     usage = context_usage(run, PRICES)

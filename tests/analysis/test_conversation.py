@@ -18,7 +18,7 @@ def _turn(run_id: str, follows: str = "", conversation: str = "a", started: str 
 A, B, C, OTHER_B = _turn("a"), _turn("b", "a"), _turn("c", "b"), _turn("bb", "a", started="z")
 
 
-def test_a_thread_has_the_turns_before_a_run_and_the_newest_after_it() -> None:
+def test_thread_has_the_earlier_turns_and_the_newest_after() -> None:
     turns = (OTHER_B, C, B, A)
     assert thread(turns, "c") == (A, B, C)
     assert thread(turns, "b") == (A, B, C)

@@ -68,7 +68,7 @@ class Site(Loopback):
         return sum(request.path == "/page" for request in self.requests)
 
 
-async def test_a_kept_page_is_seen_under_every_extractor_without_fetching(engine: Engine) -> None:
+async def test_kept_page_is_read_by_every_extractor_without_fetching(engine: Engine) -> None:
     with Site("max-age=600") as site:
         ports = await engine.ports(DEMO)
         run = run_with(f"{site.url}/page")
@@ -91,7 +91,7 @@ async def test_a_kept_page_is_seen_under_every_extractor_without_fetching(engine
         assert 0.5 < result.kept < 1
 
 
-async def test_a_page_that_may_not_be_kept_must_be_fetched_again(engine: Engine) -> None:
+async def test_page_that_may_not_be_kept_is_fetched_again(engine: Engine) -> None:
     with Site("no-store") as site:
         ports = await engine.ports(DEMO)
         run = run_with(f"{site.url}/page")
@@ -114,7 +114,7 @@ async def test_pages_of_the_demo_library_are_always_at_hand(engine: Engine) -> N
     assert accurate.article is not None and accurate.article.text == comparison.used
 
 
-async def test_one_page_is_read_by_another_extractor_and_ranked_anew(engine: Engine) -> None:
+async def test_one_page_is_extracted_differently_and_ranked_again(engine: Engine) -> None:
     ports = await engine.ports(DEMO)
     run = await research("How does chunk overlap affect retrieval?", DEMO, ports)
     first, *others = run.pages
@@ -145,7 +145,7 @@ def test_nothing_to_compare_keeps_nothing(visible: str, text: str) -> None:
     assert comparison.error == error
 
 
-def test_long_pages_are_compared_as_far_as_a_bound_and_say_that_they_were_cut() -> None:
+def test_long_pages_are_compared_up_to_a_stated_limit() -> None:
     said = [f"Sentence {n % 3000} of a long page." for n in range(20_000)]
     article = Article(text="\n".join(said[::2]), extractor="t")
     comparison = compared("\n".join(said), ExtractorResult(extractor=Extractor.FAST, article=article))
@@ -155,7 +155,7 @@ def test_long_pages_are_compared_as_far_as_a_bound_and_say_that_they_were_cut() 
     )
 
 
-async def test_a_text_that_no_extractor_kept_has_a_reason_which_a_confined_reader_tells(
+async def test_text_that_no_extractor_kept_has_a_reason(
     engine: Engine,
 ) -> None:
     with Site("max-age=60") as site:
@@ -174,7 +174,7 @@ async def test_a_text_that_no_extractor_kept_has_a_reason_which_a_confined_reade
         assert await reason("The ferry sank") is Absence.ELSEWHERE
 
 
-async def test_a_kept_text_is_a_part_of_the_run_until_it_is_left_out_again(engine: Engine) -> None:
+async def test_kept_text_stays_in_the_run_until_removed(engine: Engine) -> None:
     text = "Imprint and terms of use"
     with Site("max-age=60") as site:
         ports = await engine.ports(DEMO)

@@ -21,7 +21,7 @@ def test_the_timeline_holds_phases_with_their_activities_in_scale() -> None:
     assert chart.ticks[-1] <= chart.seconds
 
 
-def test_a_page_has_one_row_from_its_fetch_to_its_article() -> None:
+def test_page_has_one_row_from_fetch_to_article() -> None:
     run = finished()
     rows = next(rows for phase, rows in gantt(run, run.seconds).groups if phase.label == "Pages")
     assert [(row.kind, row.label) for row in rows] == [("page", "1. One"), ("page", "2. Dead")]
@@ -34,7 +34,7 @@ def test_a_page_has_one_row_from_its_fetch_to_its_article() -> None:
     assert [(bar.kind, bar.failed) for bar in dead.bars] == [("fetch", True)]
 
 
-def test_a_page_without_a_title_is_named_by_its_address() -> None:
+def test_untitled_page_is_named_by_its_address() -> None:
     started = e.FetchStarted("k", "https://www.a.example/long/way/tide-mills/")
     chart = gantt(run_of(e.PhaseStarted(Phase.READ), started), 2.0)
     [(_, [row])] = chart.groups

@@ -24,7 +24,7 @@ def test_the_contents_list_every_article_once_and_nothing_else() -> None:
     assert listed == [slug for part in contents["parts"] for slug in part["articles"]]
 
 
-def test_an_article_that_the_contents_do_not_list_comes_last(tmp_path: Path) -> None:
+def test_article_outside_the_contents_comes_last(tmp_path: Path) -> None:
     for name in ("zebra", "first", "added"):
         (tmp_path / f"{name}.md").write_text(f"# {name.title()}\n\nAbout it.", "utf-8")
     listed = '[[parts]]\ntitle = "Start"\nlead = "Read this."\narticles = ["first", "gone"]\n'
@@ -48,7 +48,7 @@ SUBJECTS = {
 """What each part of the Explain page is about."""
 
 
-def test_each_part_of_explain_links_an_article_on_its_subject() -> None:
+def test_each_part_of_explain_links_an_article_about_it() -> None:
     linked = re.findall(
         r'^    "([\w-]+)": Part\(.*?^        "([\w-]+)",\n(?:        needs_texts=[^\n]*\n)?    \),',
         (ROOT / "pages/explain.py").read_text("utf-8"),

@@ -50,7 +50,7 @@ def test_a_run_that_mentions_the_words_elsewhere_matches() -> None:
     assert ids("bm25", ["failed"], [], ["1"]) == "3"
 
 
-def test_one_of_the_statuses_and_one_of_the_tags_is_enough() -> None:
+def test_any_chosen_status_and_any_chosen_tag_match() -> None:
     assert ids("", ["failed", "stopped"]) == "3"
     assert ids("", [], ["Zeta", "nothing"]) == "2"
     assert ids("overlap", ["done"], ["draft"]) == "12"
@@ -63,7 +63,7 @@ def test_tags_of_some_and_of_all() -> None:
     assert common_tags(RUNS) == ()
 
 
-def test_changed_settings_are_those_that_differ_from_the_defaults_in_use() -> None:
+def test_changed_settings_differ_from_the_defaults_in_use() -> None:
     knobs = Knobs.parse({"rank": {"top_k": 3}, "search": {"origin": "library"}})
     run = line("1", knobs=knobs)
     assert changed_settings(run, Knobs()) == ("origin library", "top_k 3")

@@ -20,7 +20,7 @@ def test_coordinates_are_those_of_an_exact_decomposition() -> None:
     assert projection.explained == pytest.approx(tuple(values[:2] ** 2 / (values**2).sum()), abs=1e-4)
 
 
-def test_the_question_lies_where_a_passage_with_its_vector_lies() -> None:
+def test_question_lies_where_a_passage_with_its_vector_lies() -> None:
     vectors = cloud(50, 16)
     projection = project(vectors, vectors[7])
     assert np.allclose(projection.question, projection.points[7], atol=1e-5)

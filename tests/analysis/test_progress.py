@@ -30,7 +30,7 @@ def test_phases_are_waiting_running_or_done() -> None:
     assert states[Phase.EMBED] is PhaseState.WAITING
 
 
-def test_a_phase_that_the_end_of_the_run_interrupts_is_cut() -> None:
+def test_phase_interrupted_by_the_end_of_the_run_is_cut() -> None:
     run = run_of(*samples.until(e.TokensWritten), e.RunStopped())
     states = {step.phase: step.state for step in phase_progress(run, run.seconds)}
     assert states[Phase.ANSWER] is PhaseState.CUT
@@ -89,7 +89,7 @@ def test_each_hit_tells_what_became_of_it() -> None:
     assert fates[samples.DEAD] is PageOutcome.SKIPPED
 
 
-def test_a_snippet_that_stands_in_for_a_page_is_called_so() -> None:
+def test_snippet_in_place_of_a_page_is_named_so() -> None:
     page = replace(samples.PAGE, snippet_only=True)
     skip = samples.Skip(key=page.key, url=page.url, reason=samples.SkipReason.TIMEOUT, seconds=5.0)
     run = run_of(*samples.until(e.FetchStarted), e.PageSkipped(skip), e.PageRead(page))
@@ -102,7 +102,7 @@ def test_a_snippet_that_stands_in_for_a_page_is_called_so() -> None:
 @pytest.mark.parametrize(
     ("reason", "again"), [("CUT", True), ("DEADLINE", True), ("TIMEOUT", True), ("STATUS", False)]
 )
-def test_pages_left_out_for_want_of_time_can_be_fetched_again(reason: str, again: bool) -> None:
+def test_pages_left_out_for_time_can_be_fetched_again(reason: str, again: bool) -> None:
     skip = samples.Skip(key=samples.SLOW, url=samples.SLOW, reason=samples.SkipReason[reason])
     run = run_of(*samples.until(e.PageRead), e.PageSkipped(skip))
     assert retriable(run) == ((samples.SLOW,) if again else ())
@@ -140,7 +140,7 @@ def test_embedding_counts_of_how_many_are_known_so_far() -> None:
     assert counts[Phase.EMBED] == ("1", "of 2")
 
 
-def test_identical_passages_are_counted_once_and_said_to_be_merged() -> None:
+def test_identical_passages_count_once_and_are_reported_as_merged() -> None:
     run = finished()
     twin = replace(samples.FIRST, place=replace(samples.FIRST.place, page=samples.SLOW))
     run = replace(run, passages=(*run.passages, twin))
@@ -157,7 +157,7 @@ def test_of_the_best_passages_the_same_text_comes_once() -> None:
     assert len(best_so_far(run)) == 2
 
 
-def test_a_hit_that_a_stopped_run_did_not_reach_can_be_fetched() -> None:
+def test_hit_not_reached_by_a_stopped_run_can_be_fetched() -> None:
     run = run_of(*samples.until(e.PageRead), e.RunStopped())
     outcomes = {line.hit.key: line.outcome for line in hit_progress(run)}
     assert outcomes[samples.DEAD] is outcomes[samples.SLOW] is PageOutcome.UNREAD
@@ -184,7 +184,7 @@ def states(run: Run) -> dict[Phase, PhaseState]:
     return {step.phase: step.state for step in phase_progress(run, run.seconds)}
 
 
-def test_a_search_without_results_failed_and_no_later_phase_is_blamed() -> None:
+def test_failed_search_is_not_blamed_on_a_later_phase() -> None:
     nothing = replace(samples.REPLY, results=(), unresponsive_engines=())
     before = (*samples.until(e.SearchStarted), e.SearchAnswered(samples.QUERY, nothing))
     failed = e.RunFailed("search", "No search results found.")
@@ -194,7 +194,7 @@ def test_a_search_without_results_failed_and_no_later_phase_is_blamed() -> None:
     assert missing_hits(run) == "No search found anything."
 
 
-def test_pages_of_which_none_was_read_are_counted_as_none_and_no_success() -> None:
+def test_pages_that_all_failed_count_as_no_success() -> None:
     snippet = replace(samples.PAGE, snippet_only=True)
     keys = (samples.KEY, samples.DEAD, samples.SLOW)
     skips = [e.PageSkipped(samples.Skip(key=key, url=key, reason=samples.SkipReason.STATUS)) for key in keys]
@@ -203,5 +203,5 @@ def test_pages_of_which_none_was_read_are_counted_as_none_and_no_success() -> No
     assert (reading.count, reading.unit, reading.state) == ("0", "of 3", PhaseState.PARTIAL)
 
 
-def test_what_the_check_of_the_answer_finds_is_a_loss_of_the_answer() -> None:
+def test_findings_of_the_answer_check_are_losses_of_the_answer() -> None:
     assert states(finished())[Phase.ANSWER] is PhaseState.PARTIAL

@@ -16,7 +16,7 @@ def recorded() -> RecordedRun:
     return found
 
 
-def test_shipped_run_plays_in_the_order_of_the_real_one(recorded: RecordedRun) -> None:
+def test_shipped_run_plays_in_the_order_of_the_original(recorded: RecordedRun) -> None:
     stage = recorded_stage(recorded)
     assert stage is not None
     times = [at for at, _ in stage["frames"]]

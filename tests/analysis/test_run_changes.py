@@ -28,7 +28,7 @@ def test_a_run_has_nothing_new_against_its_like() -> None:
     assert [*change_lines(changes)] == []
 
 
-def test_a_fact_that_changed_is_a_changed_source_with_its_sentence() -> None:
+def test_changed_fact_is_a_changed_source_with_its_sentence() -> None:
     texts = {**TEXTS, BOATS: TEXTS[BOATS].replace("1912", "1913")}
     changes = run_changes(BEFORE, run_of(texts, answer=ANSWER.replace("red", "blue")))
     (change,), (page,) = changes.sources, changes.pages
@@ -43,7 +43,7 @@ def test_a_fact_that_changed_is_a_changed_source_with_its_sentence() -> None:
     ]
 
 
-def test_a_source_that_is_gone_and_one_that_came_are_named_with_the_reason() -> None:
+def test_removed_and_added_sources_are_named_with_the_reason() -> None:
     texts = {url: text for url, text in TEXTS.items() if url != LAMPS}
     texts["https://d.example/rafts"] = "A raft is a flat boat for the river."
     after = run_of(texts, skipped={LAMPS: SkipReason.STATUS}, answer=ANSWER)
@@ -65,21 +65,21 @@ def test_a_source_that_is_gone_and_one_that_came_are_named_with_the_reason() -> 
     assert "(HTTP error: detail)" in lines
 
 
-def test_text_that_only_moved_is_no_change_of_the_sources() -> None:
+def test_moved_text_is_no_change_of_the_sources() -> None:
     texts = {"https://mirror.example/boats": TEXTS[BOATS], LAMPS: TEXTS[LAMPS], CLOUDS: TEXTS[CLOUDS]}
     changes = run_changes(BEFORE, run_of(texts, answer=ANSWER))
     assert [change.kind for change in changes.sources] == [ChangeKind.MOVED]
     assert changes.scores == NOTHING
 
 
-def test_a_context_in_another_order_is_a_change_of_ranks_alone() -> None:
+def test_reordered_context_is_a_change_of_ranks_alone() -> None:
     assert BEFORE.ranking is not None
     ranking = replace(BEFORE.ranking, context=BEFORE.ranking.context[::-1])
     changes = run_changes(BEFORE, replace(BEFORE, ranking=ranking))
     assert {(change.before_number, change.after_number) for change in changes.ranks} == {(1, 3), (3, 1)}
 
 
-def test_a_run_without_an_answer_differs_wholly_from_one_with_it() -> None:
+def test_run_without_an_answer_differs_wholly_from_one_with() -> None:
     changes = run_changes(BEFORE, run_of())
     assert changes.answer is None
     assert changes.scores == ChangeScores(sources=0, texts=0, answer=1)

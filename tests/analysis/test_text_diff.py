@@ -1,7 +1,7 @@
 from core.analysis.text_diff import FOLD_EDGE, DiffKind, DiffPiece, diff_blocks, diff_sentences
 
 
-def test_the_difference_tells_what_was_kept_left_out_and_added() -> None:
+def test_difference_tells_what_was_kept_removed_and_added() -> None:
     pieces = diff_sentences(["Menu", "One  sentence.", "Two."], ["one sentence", "Three.", "Two."])
     assert [(piece.kind, piece.text) for piece in pieces] == [
         (DiffKind.REMOVED, "Menu"),

@@ -29,7 +29,7 @@ async def test_each_case_has_its_outcome_and_calls_nobody_else(case: Case, worke
     assert not faults(case, outcome), outcome
 
 
-def test_the_table_is_long_enough_and_names_each_case_once() -> None:
+def test_table_is_long_enough_and_names_each_case_once() -> None:
     assert len(CASES) >= 60
     assert len({(case.group, case.name) for case in CASES}) == len(CASES)
 

@@ -165,7 +165,7 @@ def test_words_in_invisible_characters_are_found_in_the_markup(form: str) -> Non
         assert {(mark.kind, mark.quote) for mark in article.injection_signs} == {(K.INVISIBLE, "buy it")}
 
 
-def test_a_page_full_of_orders_has_a_bounded_list_of_marks() -> None:
+def test_page_full_of_instructions_has_a_bounded_list_of_findings() -> None:
     assert len(injection_signs(f"{ORDER} " * 3000, f"{ORDER} " * 3000)) == MAX_SIGNS
 
 
@@ -214,7 +214,7 @@ WORDS = "Kettles have boiled water in kitchens since the first of them was cast 
         '<p style="opacity:0">{}</p>',
     ],
 )
-def test_orders_that_a_page_hides_are_no_text_but_a_strong_mark(hidden: str, extractor: Extractor) -> None:
+def test_hidden_instructions_are_no_text_but_a_strong_finding(hidden: str, extractor: Extractor) -> None:
     html = f"<html><head><title>Kettles</title></head><body><article><p>{WORDS}</p>{hidden.format(ORDER)}<p>{WORDS}</p></article></body></html>"
     article = extract(_page(html), extractor)
     assert "praise" not in article.text
@@ -224,7 +224,7 @@ def test_orders_that_a_page_hides_are_no_text_but_a_strong_mark(hidden: str, ext
     ]
 
 
-def test_a_page_that_hides_its_menu_is_not_suspect_and_keeps_a_little_of_it() -> None:
+def test_page_hiding_its_menu_is_not_suspect() -> None:
     menu = "<ul hidden>" + "<li>Teapots and their lids</li>" * 500 + "</ul>"
     article = extract(_page(f"<html><body><article><p>{WORDS}</p>{menu}</article></body></html>"))
     assert article.injection_signs == ()
@@ -237,7 +237,7 @@ def test_a_page_of_orders_alone_is_still_read() -> None:
     assert article.injection_signs[0].strong
 
 
-def test_a_page_of_which_everything_is_hidden_is_no_article() -> None:
+def test_page_that_is_hidden_entirely_is_no_article() -> None:
     with pytest.raises(Unreadable):
         extract(_page(f'<html><body><div style="display:none">{ORDER}</div></body></html>'))
 
@@ -273,7 +273,7 @@ KETTLE = (
         ("Golden samovar", "1", "It costs $12.50", "name: Golden samovar; price: 1"),
     ],
 )
-def test_data_that_contradicts_the_page_is_a_weak_sign_and_no_text(
+def test_data_contradicting_the_page_is_a_weak_finding(
     name: str, price: str, shown: str, contradicted: str
 ) -> None:
     page = KETTLE.format(name=name, price=price, shown=shown)

@@ -72,7 +72,7 @@ def test_rows_of_a_table_are_compared_one_by_one() -> None:
     ]
 
 
-def test_so_many_sentences_are_compared_and_the_rest_is_counted() -> None:
+def test_sentences_beyond_the_limit_are_only_counted() -> None:
     many = version_of(answered(RUN, "- point\n" * (MOST_SENTENCES + 5)))
     assert compare_answers(many, many).left_out == 10
 
@@ -95,7 +95,7 @@ def test_sources_of_one_answer_alone_are_named() -> None:
     assert len(comparison.removed_sources) == len(comparison.added_sources) == 1
 
 
-def test_what_an_answer_took_is_counted_where_it_is_reported() -> None:
+def test_what_an_answer_took_is_counted_where_reported() -> None:
     plain = version_of(RUN)
     paid = replace(
         plain, answer=replace(plain.answer, usage=Usage(prompt_tokens=90, completion_tokens=12, cost=0.25))

@@ -21,7 +21,7 @@ def run_with_answer(text: str, **knobs: object) -> Run:
     return run_of(TEXTS, question="Which ferry carries people?", answer=text, **knobs)
 
 
-async def test_each_sentence_meets_each_source_with_its_best_sentence_there() -> None:
+async def test_each_sentence_meets_the_best_sentence_of_each_source() -> None:
     run = run_with_answer("The ferry Alma carries 1200 people [1]. Lamps of paper burn 15 hours [2].")
     matrix = await attribution(run, WordEmbed())
     assert [sentence.text for sentence in matrix.sentences] == [
@@ -54,7 +54,7 @@ async def test_each_citation_is_held_against_the_limit_by_itself() -> None:
     assert (matrix.summary.similar, matrix.summary.citations) == (2, 3)
 
 
-async def test_claims_are_read_from_the_markdown_of_a_chat_model() -> None:
+async def test_claims_are_read_from_markdown_of_a_chat_model() -> None:
     run = run_with_answer(MARKDOWN_ANSWER)
     matrix = await attribution(run, WordEmbed())
     assert matrix.sentences
@@ -78,7 +78,7 @@ async def test_sentences_of_sources_are_read_from_their_markdown_too() -> None:
     assert passage[cell.start : cell.end] == "**Size.** The ferry Alma carries *1,200* people."
 
 
-async def test_so_many_sentences_are_compared_and_the_rest_is_counted() -> None:
+async def test_sentences_beyond_the_limit_are_only_counted() -> None:
     rows = "\n".join(f"| row {number} | people [1] |" for number in range(MOST_SENTENCES + 7))
     matrix = await attribution(run_with_answer(f"| a | b |\n|---|---|\n{rows}"), WordEmbed())
     assert (len(matrix.sentences), matrix.left_out) == (MOST_SENTENCES, 7)
@@ -100,7 +100,7 @@ async def test_what_deserves_a_look_is_flagged() -> None:
     assert matrix.summary.cited == 3
 
 
-async def test_a_word_that_counts_what_an_answer_lists_is_no_figure_without_a_source() -> None:
+async def test_number_word_that_counts_a_list_needs_no_source() -> None:
     matrix = await attribution(
         run_with_answer("There are seven reasons for the ferry Alma [1]."), WordEmbed()
     )
@@ -124,7 +124,7 @@ async def test_a_claim_cites_in_words_as_in_brackets() -> None:
     assert Flag.NO_CITATION not in sentence.flags
 
 
-async def test_without_vectors_words_are_compared_and_the_reason_is_reported() -> None:
+async def test_words_are_compared_without_vectors_and_the_reason_told() -> None:
     run = run_with_answer("The ferry Alma carries 1200 people [1]. Bakers knead dough [1].")
     matrix = await attribution(run, NoEmbed())
     assert matrix.measure == "words"

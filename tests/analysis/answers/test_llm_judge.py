@@ -11,7 +11,7 @@ async def matrix_of(answer: str) -> Attribution:
     return await attribution(run_of(answer=answer), WordEmbed())
 
 
-async def test_the_model_is_asked_about_cited_claims_by_their_own_sources() -> None:
+async def test_model_judges_cited_claims_by_their_own_sources() -> None:
     matrix = await matrix_of("A boat is red [1]. Nobody knows. Lamps cost 15 crowns [3].")
     chat = ScriptedChat("1: entailed\n", "2: contradicted")
     verdicts = await judge_attribution(matrix, chat)

@@ -43,7 +43,7 @@ def test_source_knows_that_its_page_was_not_read(run: Run, snippets: frozenset[i
     assert snippets < source_numbers(run.sources)
 
 
-def test_citation_of_snippet_says_so_on_page_and_in_files(run: Run, snippets: frozenset[int]) -> None:
+def test_citation_of_a_snippet_says_so_everywhere(run: Run, snippets: frozenset[int]) -> None:
     page = safe_markdown(run.text, source_numbers(run.sources), snippets)
     assert page.count("· snippet](#src-") == len(snippets)
     for document in (answer_document(run), conversation_document([run])):

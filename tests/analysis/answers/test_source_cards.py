@@ -32,7 +32,7 @@ def test_snippets_only_is_said_when_no_page_is_whole(count: int, expected: bool)
     assert not snippets_only(Run())
 
 
-def test_words_only_is_said_when_vectors_were_wanted_and_there_are_none() -> None:
+def test_words_only_is_said_when_wanted_vectors_are_missing() -> None:
     assert RUN.index is not None and RUN.ranking is not None
     blind = replace(
         RUN,
@@ -46,7 +46,7 @@ def test_words_only_is_said_when_vectors_were_wanted_and_there_are_none() -> Non
     assert not bm25_fallback(Run())
 
 
-def test_a_card_tells_how_often_its_source_is_cited_and_where_else_it_stands() -> None:
+def test_card_tells_its_citations_and_other_places_of_its_text() -> None:
     (card,) = source_cards(finished())
     assert (card.number, card.citations, card.title) == (1, 1, "One")
     assert card.cosine == pytest.approx(0.8)
@@ -96,7 +96,7 @@ MILL_PAGE = page(
 )
 
 
-def test_a_card_names_the_section_of_its_passage_and_begins_after_the_heading() -> None:
+def test_card_names_its_section_and_begins_after_the_heading() -> None:
     first, second, later = source_cards(
         sourced((MILL_PAGE, 0), (MILL_PAGE, HISTORY), (MILL_PAGE, MILLS.index("Monks")))
     )
@@ -109,13 +109,13 @@ def test_a_card_names_the_section_of_its_passage_and_begins_after_the_heading() 
     assert second.snippet == later.snippet == "Monks built them."
 
 
-def test_a_page_of_an_earlier_run_has_no_sections_and_its_cards_none() -> None:
+def test_cards_of_an_earlier_run_have_no_sections() -> None:
     [card] = source_cards(sourced((page("https://a.example/", MILLS, "Mills"), HISTORY)))
     assert card.section == ""
     assert card.snippet.startswith("History of the ponds")
 
 
-def test_cards_of_one_page_are_together_and_keep_their_numbers() -> None:
+def test_cards_of_one_page_stay_together_with_their_numbers() -> None:
     other = page("https://b.example/", "Other words.", "Other")
     cards = source_cards(sourced((MILL_PAGE, 0), (other, 0), (MILL_PAGE, HISTORY)))
     documents = cards_by_document(cards).values()
@@ -127,7 +127,7 @@ def test_cards_of_one_page_are_together_and_keep_their_numbers() -> None:
     assert passages_of_documents(cards[:1]) == "1 passage of 1 page"
 
 
-def test_passages_of_one_file_are_together_with_the_pages_that_they_are_on() -> None:
+def test_passages_of_one_file_stay_together_with_their_pages() -> None:
     def stored(passage: str, number: int) -> Page:
         return page(
             passage_url("books", passage),

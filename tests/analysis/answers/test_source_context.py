@@ -17,7 +17,7 @@ def run_with(*sources: Source) -> Run:
     return Run(question="Which?", sources=sources)
 
 
-def test_a_source_is_its_number_title_and_address_above_its_passage() -> None:
+def test_source_is_number_title_and_address_above_its_passage() -> None:
     one = replace(source(1, "Text\nof one."), title="First", url="https://a.example/1")
     two = replace(source(2, "Text of two."), title="", url="https://b.example/x_(y)")
     assert source_context(run_with(one, two)) == (

@@ -42,7 +42,7 @@ async def test_everything_that_has_a_meaning_is_in_one_space() -> None:
     assert neighbours(projected, boat, count=1)[0][0] in (0, 1)
 
 
-async def test_map_with_other_texts_has_the_variance_of_the_passages() -> None:
+async def test_map_with_other_texts_has_the_variance_of_passages() -> None:
     projected = await embedding_map(RUN, WordEmbed())
     assert projected is not None and RUN.index is not None
     passages = passage_projection(RUN.index, RUN.embedded_for_answer)
@@ -63,7 +63,7 @@ async def test_passages_that_wait_for_their_vectors_turn_no_axis() -> None:
     assert np.isfinite(projected.vectors).all()
 
 
-async def test_equal_texts_fall_on_each_other_and_are_nearest_neighbours() -> None:
+async def test_equal_texts_coincide_and_are_nearest_neighbours() -> None:
     projected = await embedding_map(run_of(TEXTS, question=PASSAGES[0], answer=PASSAGES[0]), WordEmbed())
     assert projected is not None
     places = [at for at, point in enumerate(projected.points) if point.text == PASSAGES[0]]
@@ -78,7 +78,7 @@ async def test_equal_texts_fall_on_each_other_and_are_nearest_neighbours() -> No
     assert [cosine for _, cosine in near] == sorted((cosine for _, cosine in near), reverse=True)
 
 
-async def test_without_vectors_there_is_no_map_and_with_other_ones_a_reason() -> None:
+async def test_without_vectors_there_is_a_reason_and_no_map() -> None:
     assert await embedding_map(Run(question="?"), NoEmbed()) is None
     assert await embedding_map(run_of({}), WordEmbed()) is None
 
@@ -108,7 +108,7 @@ async def test_one_passage_and_identical_ones_make_a_map(texts: list[str]) -> No
 # --- groups -----------------------------------------------------------------------------------------------
 
 
-def test_passages_about_one_thing_are_one_group_with_words_of_its_own() -> None:
+def test_passages_on_one_subject_are_one_named_group() -> None:
     assert RUN.index is not None and RUN.index.vectors is not None
     labels = k_means(RUN.index.vectors, 2)
     assert labels[0] == labels[1] != labels[2] == labels[3]
@@ -138,7 +138,7 @@ def test_groups_are_numbered_by_size_and_cover_every_passage(rows: int, count: i
     assert (k_means(vectors, count) == labels).all()
 
 
-def test_there_are_never_more_groups_than_eight_colours_can_tell() -> None:
+def test_groups_never_outnumber_the_eight_colours() -> None:
     assert [default_cluster_count(n) for n in (0, 1, 2, 50, 10_000)] == [0, 1, 1, 5, 8]
     assert cluster_names([], np.array([], dtype=np.int64)) == ()
 
@@ -153,7 +153,7 @@ def large(count: int) -> Index:
 
 
 @pytest.mark.slow
-def test_the_time_to_place_and_group_passages_grows_with_their_number() -> None:
+def test_time_to_place_and_group_passages_grows_linearly() -> None:
     def place(index: Index) -> None:
         assert index.vectors is not None
         assert asyncio.run(embedding_map(Run(question="?", index=index), WordEmbed())) is not None

@@ -8,7 +8,7 @@ from tests.analysis.folded import finished
 from tests.features.share.synthetic_runs import synthetic_run
 
 
-def test_plotly_accepts_the_map_whose_points_say_which_passage_they_are() -> None:
+def test_plotly_accepts_the_map_whose_points_name_passages() -> None:
     run = finished()
     rows = ranked_passages(run)
     assert run.index is not None

@@ -19,7 +19,7 @@ MANY = run_of(
 )
 
 
-async def test_without_the_package_it_is_said_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_missing_package_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "umap", None)  # as if it were not installed
     assert not installed()
     projected = await embedding_map(MANY, WordEmbed())

@@ -130,7 +130,7 @@ def test_the_figures_are_of_the_latest_change_alone() -> None:
     assert diff.milliseconds == pytest.approx(5)
 
 
-def test_a_wait_for_the_next_attempt_is_not_in_the_time() -> None:
+def test_wait_for_the_next_attempt_is_not_counted() -> None:
     answered = long_run((0,))
     wait = e.ModelRetry(Phase.EMBED, Retry(server="h", seconds=1.5, reason="rate limit"), 1)
     diff = diff_of(answered, chunked_again(answered, (0.1, wait)))

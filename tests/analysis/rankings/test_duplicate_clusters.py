@@ -51,7 +51,7 @@ def test_the_cap_for_each_text_shows_in_the_sources() -> None:
 
 
 @given(st.randoms())
-def test_the_clusters_do_not_depend_on_the_order_of_arrival(draw: random.Random) -> None:
+def test_clusters_do_not_depend_on_the_order_of_arrival(draw: random.Random) -> None:
     pages = [page(url, text) for url, text in SYNDICATED.items()]
     expected = clusters(pages)
     draw.shuffle(pages)
@@ -83,7 +83,7 @@ def test_scripts_without_spaces_are_clustered_too() -> None:
     assert len(set(clusters(pages).values())) == 1
 
 
-def test_ranking_looks_at_the_texts_only_when_a_limit_is_set() -> None:
+def test_ranking_reads_texts_only_with_a_cluster_limit() -> None:
     pages = {one.key: one for one in (page(url, text) for url, text in SYNDICATED.items())}
     assert clusters_for(pages, RankKnobs(per_cluster=0)) == {}
     assert len(clusters_for(pages, RankKnobs())) == 4

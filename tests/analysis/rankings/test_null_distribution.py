@@ -29,7 +29,7 @@ async def test_a_question_about_the_passages_scores_above_chance() -> None:
     assert len(distribution.edges) == len(distribution.question_shares) + 1
 
 
-async def test_a_question_about_something_else_is_no_better_than_chance() -> None:
+async def test_unrelated_question_scores_no_better_than_chance() -> None:
     run = run_of(question="Whither quokkas?")
     distribution = await null_distribution(run, WordEmbed())
     assert distribution is not None
@@ -64,7 +64,7 @@ async def test_without_vectors_there_is_nothing_to_compare() -> None:
     assert await null_distribution(run_of({}), WordEmbed()) is None
 
 
-async def test_another_embedder_than_the_runs_is_refused_with_what_to_do() -> None:
+async def test_other_embedder_than_the_runs_is_refused_with_advice() -> None:
     class Narrow(WordEmbed):
         async def vectors(self, texts):  # type: ignore[no-untyped-def]
             return (await super().vectors(texts))[:, :64]

@@ -37,7 +37,7 @@ def test_rows_are_chosen_by_words_context_and_page() -> None:
     assert filtered([late, table[1]], words="herons") == (late,)
 
 
-def test_rows_are_sorted_by_a_score_or_by_source_and_ties_keep_their_order() -> None:
+def test_rows_sort_by_score_or_source_and_ties_stay() -> None:
     first = ranked_passages(finished())[0]
     table = [
         replace(first, rank=rank, bm25=score, site=site)
@@ -72,7 +72,7 @@ def test_a_passage_holds_the_passage_between_its_surroundings() -> None:
     assert len(part.after) <= 100
 
 
-def test_a_passage_of_a_short_page_is_all_of_it() -> None:
+def test_passage_of_a_short_page_is_all_of_it() -> None:
     part = passage_in_context(samples.PAGE, samples.SECOND.place)
     assert part.before + part.passage + part.after == samples.PAGE.text
     assert part.begins

@@ -29,7 +29,7 @@ def test_agreement_lies_between_its_bounds_and_is_symmetric(one: list[int], othe
 
 
 @given(LISTS)
-def test_a_list_agrees_wholly_with_itself_and_not_at_all_with_a_disjoint_one(one: list[int]) -> None:
+def test_list_agrees_with_itself_and_not_with_a_disjoint_one(one: list[int]) -> None:
     assert rank_biased_overlap(one, one) == pytest.approx(1)
     assert jaccard(one, one, 3) == 1
     if one:
@@ -42,14 +42,14 @@ def test_agreement_at_the_top_counts_more() -> None:
     assert rank_biased_overlap(base, top) < rank_biased_overlap(base, bottom) < 1
 
 
-def test_rank_biased_overlap_follows_the_formula_in_a_worked_example() -> None:
+def test_rank_biased_overlap_follows_the_formula_in_an_example() -> None:
     # Two of three shared: overlaps at depths 1 to 3 are 0/1, 1/2, 2/3.
     p = 0.9
     expected = 2 / 3 * p**3 + (1 - p) / p * (0 * p + 1 / 2 * p**2 + 2 / 3 * p**3)
     assert rank_biased_overlap(["a", "b", "c"], ["b", "x", "c"], p=p) == pytest.approx(expected)
 
 
-def test_the_head_of_a_list_agrees_with_the_whole_as_far_as_can_be_told() -> None:
+def test_head_of_a_list_agrees_as_far_as_known() -> None:
     assert rank_biased_overlap([1, 2], [1, 2, 3, 4]) == pytest.approx(1)
 
 
@@ -58,7 +58,7 @@ def test_the_head_of_a_list_agrees_with_the_whole_as_far_as_can_be_told() -> Non
 TEXT = " ".join(f"Sentence {n} speaks of boats, rivers and number {n * n}." for n in range(40))
 
 
-def test_another_top_k_only_changes_who_is_in_the_context() -> None:
+def test_other_top_k_changes_only_the_context() -> None:
     before, after = run_of(top_k=1), run_of(top_k=3)
     diff = compare_rankings(before, after)
     assert diff is not None
@@ -82,7 +82,7 @@ def test_passages_cut_elsewhere_are_matched_by_what_they_share() -> None:
         )
 
 
-def test_in_a_page_that_changed_passages_are_matched_by_their_words_and_not_by_their_place() -> None:
+def test_passages_of_a_changed_page_match_by_their_words() -> None:
     texts = [
         " ".join(f"{name} {n} floats past mill {n * n}." for n in range(12)) for name in ("Boat", "Raft")
     ]
@@ -113,7 +113,7 @@ def _passages(*texts: str) -> list[Passage]:
     ]
 
 
-def test_the_same_text_at_another_address_is_the_same_passage() -> None:
+def test_same_text_at_another_address_is_the_same_passage() -> None:
     one = run_of({"https://a.example/": "A river boat.", "https://b.example/": "Clouds."})
     two = run_of({"https://mirror.example/": "A river  boat.", "https://c.example/": "Lamps."})
     diff = compare_rankings(one, two)
@@ -136,7 +136,7 @@ def test_embedders_of_two_widths_are_compared_by_rank_alone() -> None:
     assert all(change.before and change.after for change in diff.changes)
 
 
-def test_without_a_ranking_there_is_no_comparison_and_without_passages_an_empty_one() -> None:
+def test_comparison_needs_a_ranking_and_may_be_empty() -> None:
     assert compare_rankings(Run(), run_of()) is None
     diff = compare_rankings(run_of({}), run_of({}))
     assert diff is not None

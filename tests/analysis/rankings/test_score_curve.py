@@ -24,7 +24,7 @@ def test_the_curve_falls_and_shows_the_cut() -> None:
     assert (curve.name, curve.context, curve.cutoff, curve.threshold) == ("cosine", (1,), 1, None)
 
 
-def test_a_curve_ends_where_the_reranker_judged_no_further_and_sources_may_lie_beyond() -> None:
+def test_curve_ends_with_the_reranked_and_sources_may_follow() -> None:
     run = finished()
     ranking = replace(
         samples.RANKING, strategy="rerank", rerank=np.array([np.nan, 7], dtype=np.float32), context=(1, 0)
@@ -33,7 +33,7 @@ def test_a_curve_ends_where_the_reranker_judged_no_further_and_sources_may_lie_b
     assert (curve.name, curve.scores, curve.context, curve.cutoff) == ("rerank", (7.0,), (1, 2), 2)
 
 
-def test_the_chart_has_the_score_that_ranks_and_others_on_an_axis_of_their_own() -> None:
+def test_chart_has_the_deciding_score_and_others_apart() -> None:
     run = finished()
     scores = {"cosine": [0.2, 0.8], "bm25": [7, np.nan], "fused": [0.03, 0.02]}
     arrays = {name: np.array(values, dtype=np.float32) for name, values in scores.items()}

@@ -32,7 +32,7 @@ def conserved(found: Attrition) -> None:
             assert sum(flow.width for flow in out) == pytest.approx(into[0].width)
 
 
-def test_the_web_and_each_collection_count_their_ranks_from_one() -> None:
+def test_web_and_collections_count_their_ranks_from_one() -> None:
     run = run_of(found=FOUND, skipped=SKIPPED)
     replies = {
         query: replace(
@@ -93,7 +93,7 @@ def test_every_loss_has_its_reason_and_its_list() -> None:
     conserved(flows)
 
 
-def test_results_beyond_the_limit_and_folded_passages_are_losses_too() -> None:
+def test_results_beyond_the_limit_and_duplicates_are_losses_too() -> None:
     same = "The very same words stand on both of these pages."
     run = run_of({f"https://{n}.example/": same for n in range(8)})
     flows = attrition(run)
@@ -113,7 +113,7 @@ def test_an_answer_from_another_context_says_nothing_about_citations() -> None:
     assert AttritionStep.CITED not in flows.counts
 
 
-def test_a_run_that_has_hardly_begun_conserves_its_counts_too() -> None:
+def test_counts_add_up_in_a_run_that_hardly_began() -> None:
     whole = run_of(found=FOUND, skipped=SKIPPED)
     empty = Run(question="?")
     before_ranking = replace(whole, ranking=None)
@@ -171,7 +171,7 @@ def drawn_apart(step: DiagramStep) -> None:
     assert lines == sorted(lines)
 
 
-def test_the_diagram_has_every_step_and_loss_that_something_has_reached() -> None:
+def test_diagram_has_every_step_and_loss_that_occurred() -> None:
     run = run_of(found=FOUND, skipped=SKIPPED, answer="A boat is there [1].", top_k=2)
     flows = attrition(run)
     steps = flow_diagram(flows)
@@ -187,7 +187,7 @@ def test_the_diagram_has_every_step_and_loss_that_something_has_reached() -> Non
     assert flow_diagram(attrition(Run(question="?"))) == ()
 
 
-def test_a_limit_of_documents_is_a_loss_of_its_own() -> None:
+def test_limit_of_documents_is_a_loss_of_its_own() -> None:
     run = run_of(max_documents=1)
     lost = {flow.reason: flow.count for flow in attrition(run).losses(AttritionStep.RANKED)}
     assert lost == {"limit of documents reached": 2}

@@ -18,7 +18,7 @@ FOUND = {"red boats": [A, C], "boats on rivers": [A, GONE], "paper lamps": [B]}
 RUN = run_of(found=FOUND, skipped={GONE: SkipReason.STATUS}, answer="A boat [1]. Lamps [3].")
 
 
-def test_each_query_has_its_part_and_what_only_it_brought() -> None:
+def test_each_query_has_its_share_and_its_unique_pages() -> None:
     boats, rivers, lamps = contributions(RUN)
     assert (boats.query.text, boats.results) == ("red boats", 2)
     assert (boats.hits, boats.pages, boats.context) == (Share(total=2, unique=1),) * 3
@@ -28,7 +28,7 @@ def test_each_query_has_its_part_and_what_only_it_brought() -> None:
     assert lamps.passages == Share(total=1, unique=1)
 
 
-def test_a_query_says_which_engines_the_backend_lacks_and_why_it_failed() -> None:
+def test_query_tells_missing_engines_and_why_it_failed() -> None:
     first, second, _ = RUN.queries
     lacking = replace(RUN.replies[first], unknown_engines=("gogle",))
     faults = {second: QueryFailed(second, "SearXNG did not answer.")}
@@ -37,13 +37,13 @@ def test_a_query_says_which_engines_the_backend_lacks_and_why_it_failed() -> Non
     assert notes == ["No engine or category is named gogle.", "SearXNG did not answer.", ""]
 
 
-def test_a_query_in_another_language_than_the_question_says_so() -> None:
+def test_query_in_another_language_than_the_question_says_so() -> None:
     queries = ["red boats", "Wie fahren Boote auf dem Fluss?", "红色的船"]
     run = replace(run_of(found={query: [A] for query in queries}), question="How do boats sail on the river?")
     assert [row.note for row in contributions(run)] == ["", "In German.", "In Chinese."]
 
 
-def test_a_text_on_two_pages_belongs_to_the_queries_of_both() -> None:
+def test_text_on_two_pages_belongs_to_both_queries() -> None:
     same = "The same boat on the same river."
     run = run_of({A: same, B: same}, found={"one": [A], "two": [B]})
     one, two = contributions(run)
@@ -68,7 +68,7 @@ async def test_a_run_without_queries_has_empty_matrices() -> None:
     assert contributions(Run(question="?")) == ()
 
 
-def test_without_a_query_its_own_pages_are_gone_and_shared_ones_stay() -> None:
+def test_removing_a_query_keeps_shared_pages() -> None:
     rest = without_query(RUN, "red boats")
     assert [query.text for query in rest.queries] == ["boats on rivers", "paper lamps"]
     assert set(rest.pages) == {A, B}
@@ -91,7 +91,7 @@ def test_without_every_query_nothing_is_left_to_rank() -> None:
     assert shared_hits(rest).shape == (0, 0)
 
 
-def test_a_text_that_also_stands_elsewhere_stays_as_a_passage_of_that_page() -> None:
+def test_duplicated_text_stays_as_a_passage_of_another_page() -> None:
     same = "The same boat on the same river."
     run = run_of({A: same, B: same, C: "Clouds."})
     rest = without_pages(run, {A})

@@ -43,13 +43,13 @@ def test_it_tells_where_a_sentence_or_address_ended(sought: str, end: TraceOutco
     assert said in trace.message
 
 
-def test_the_limit_of_documents_is_named_where_it_left_a_page_out() -> None:
+def test_limit_of_documents_is_named_where_it_excluded_a_page() -> None:
     trace = why_not(run_of(max_documents=1), "They cost 15 crowns each.")
     assert trace.outcome is TraceOutcome.LEFT_OUT
     assert trace.message.endswith("limit of documents reached.")
 
 
-def test_the_rank_stands_beside_the_score_and_the_cut_off() -> None:
+def test_rank_stands_beside_score_and_cut_off() -> None:
     trace = why_not(RUN, "They cost 15 crowns each.")
     assert RUN.index is not None and RUN.ranking is not None and RUN.ranking.fused is not None
     [part] = trace.passages
@@ -60,7 +60,7 @@ def test_the_rank_stands_beside_the_score_and_the_cut_off() -> None:
     assert RUN.pages[trace.place.page].text[trace.place.start : trace.place.end] == "They cost 15 crowns each"
 
 
-def test_the_score_that_is_reported_is_the_one_that_decided_the_order() -> None:
+def test_reported_score_is_the_one_that_decided() -> None:
     for knobs, name in (({"strategy": "fused"}, "fused"), ({"diversity": 0.5}, "marginal relevance")):
         run = run_of(top_k=2, **knobs)
         trace = why_not(run, "They cost 15 crowns each.")
@@ -70,7 +70,7 @@ def test_the_score_that_is_reported_is_the_one_that_decided_the_order() -> None:
         assert trace.passages[0].score <= trace.cutoff
 
 
-def test_a_sentence_cut_in_two_is_split_with_the_ranks_of_its_parts() -> None:
+def test_sentence_cut_in_two_has_the_ranks_of_both() -> None:
     sentence = "The boat " + " ".join(f"passed bridge number{n}" for n in range(20)) + "."
     run = run_of({"https://a.example/": sentence}, size=200)
     trace = why_not(run, sentence)
@@ -79,14 +79,14 @@ def test_a_sentence_cut_in_two_is_split_with_the_ranks_of_its_parts() -> None:
     assert [part.number for part in trace.passages[:2]] == [1, 2]
 
 
-def test_a_changed_sentence_is_found_as_near_and_says_how_near() -> None:
+def test_changed_sentence_is_found_with_its_similarity() -> None:
     trace = why_not(RUN, "In 1912 it was built by Ada")
     assert trace.place is not None
     assert 0.6 <= trace.similarity < 1
     assert "1912" in RUN.pages[trace.place.page].text[trace.place.start : trace.place.end]
 
 
-def test_a_result_beyond_the_limit_names_its_query_and_rank() -> None:
+def test_result_beyond_the_limit_names_query_and_rank() -> None:
     run = run_of({f"https://{n}.example/": f"boat {n}" for n in range(8)})
     trace = why_not(run, "https://7.example")
     assert trace.outcome is TraceOutcome.BEYOND_THE_LIMIT
@@ -122,7 +122,7 @@ def test_it_never_raises(sought: str) -> None:
 
 
 @pytest.mark.slow
-def test_the_time_to_seek_a_sentence_grows_with_the_pages() -> None:
+def test_time_to_find_a_sentence_grows_linearly_with_pages() -> None:
     def texts(pages: int) -> dict[str, str]:
         return {f"p{n}": f"word{n % 97} river boat lamp {n} stone. " * 60 for n in range(pages)}
 

@@ -15,13 +15,13 @@ def test_every_end_but_the_best_is_at_one_step(outcome: TraceOutcome) -> None:
     assert set(states[states.index(StepState.ENDED) + 1 :]) <= {StepState.NOT_REACHED}
 
 
-def test_what_is_cited_passed_every_step_and_an_empty_query_none() -> None:
+def test_cited_text_passed_every_step_and_empty_query_none() -> None:
     run = run_of(answer="A red boat lies on the river [1].")
     cited = why_not(run, "A red boat lies on the river.").steps
     assert {state for _, state in cited} == {StepState.PASSED}
     assert why_not(run, "  ").steps == ()
 
 
-def test_of_a_text_in_no_page_nobody_knows_whether_it_was_found() -> None:
+def test_text_on_no_page_may_or_may_not_be_found() -> None:
     steps = why_not(run_of(), "Nobody ever wrote this particular sentence about granite.").steps
     assert [state for _, state in steps[:3]] == [StepState.UNKNOWN, StepState.UNKNOWN, StepState.ENDED]
