@@ -40,6 +40,7 @@ def test_a_follow_up_is_asked_by_keys_and_exported(answered: App) -> None:
     app.button("export").click()
     app.at_rest()
     app.page.get_by_text("More formats").click()
+    app.at_rest()
     with app.page.expect_download() as download:
         app.button("export_conversation_md").click()
     assert f"## 2. {SECOND}" in download.value.path().read_text("utf-8")

@@ -46,7 +46,7 @@ def test_a_citation_is_previewed_and_opens_its_passage(answered: App) -> None:
     expect(preview.locator("b")).to_have_text(answered.source_page(card))
     expect(preview.locator("p")).to_have_text(card.locator(".s").text_content() or "")
     preview.hover()
-    answered.own("question").hover()
+    answered.page.get_by_role("textbox", name="Question").hover()
     expect(preview).to_be_hidden()
     # The keyboard: forwards from what stands before the citations, and Escape closes it where it is.
     answered.keyed("export").get_by_role("button").focus()
@@ -85,7 +85,7 @@ def a_preview_goes_with_the_click_and_with_scrolling(answered: App) -> None:
     citation = answered.answer.locator('a[href^="#src-"]').first
 
     def point() -> None:
-        answered.own("question").hover()
+        answered.page.get_by_role("textbox", name="Question").hover()
         citation.hover()
         expect(preview).to_be_visible()
 
@@ -99,9 +99,10 @@ def a_preview_goes_with_the_click_and_with_scrolling(answered: App) -> None:
     mouse.move(box["x"] + 3, box["y"] + 3)  # a hand that rests on it
     answered.drawn()
     expect(preview).to_be_hidden()
+    answered.page.set_viewport_size({"width": 1500, "height": 600})  # less than the page, so that it scrolls
     for close in (
         lambda: answered.page.keyboard.press("Escape"),
-        lambda: answered.own("question").hover(),
+        lambda: mouse.move(5, 5),
         lambda: mouse.wheel(0, 40),
     ):
         point()

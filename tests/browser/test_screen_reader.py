@@ -7,7 +7,9 @@ from tests.browser.page_objects import App
 TREE = """
 - textbox "Question"
 - button /Ask/
-- radiogroup "Look in"
+- group:
+  - combobox "Look in"
+- button /Offline/
 - list "Phases of the run":
   - 'listitem "Queries: done"'
   - 'listitem "Search: done"'

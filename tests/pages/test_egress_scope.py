@@ -1,4 +1,4 @@
-"""Where text goes is on the Ask page before the first question, and on the System page."""
+"""Where text goes is in the connection chip before the first question, and on the System page."""
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -15,7 +15,7 @@ def text_of(app: AppTest) -> str:
 
 
 def test_nothing_connected_keeps_passages_on_this_machine(registry: RunRegistry) -> None:
-    assert "Passages stay on this machine." in text_of(opened())
+    assert "Passages stay on this machine." in text_of(opened(session={"connect": True}))
 
 
 def test_hosted_models_and_texts_kept_from_them_are_named(
@@ -33,7 +33,7 @@ def test_hosted_models_and_texts_kept_from_them_are_named(
         monkeypatch.setenv(name, value)
     runtime.close()
     for page in ("", "system"):
-        text = text_of(opened(page))
+        text = text_of(opened(page, {"connect": True}))
         assert f"the chat model {MODEL}@127.0.0.1:{fake_openai.port} (hosted)" in text
         assert f"the embedder {EMBEDDER}@" in text
         assert "Text of the collection contracts is withheld from hosted models." in text

@@ -69,7 +69,7 @@ def _played() -> None:
     """Draw the stage, with the rankings of the passage size that was chosen last."""
     drawn = _drawn()
     size = getattr(st.session_state.get("recorded"), "size", None)
-    if drawn and size in drawn["sizes"]:
+    if drawn and size is not None and size in drawn["sizes"]:
         try:
             drawn = drawn | {"other": _cut(int(size))}
         except OpenQueryError as error:
