@@ -219,6 +219,7 @@ class Tour:
         app = self.app
         app.page.get_by_role("link", name="Answer", exact=True).click()
         app.finished()
+        app.at_rest()
         for _ in range(3):
             app.slider("rank_top_k").press("ArrowLeft")
         expect(app.slider("rank_top_k")).to_have_value("3")
