@@ -259,13 +259,13 @@ def messages(run: Run, knobs: Knobs) -> tuple[Message, ...]:
 
 def _newest(steps: Sequence[Step]) -> set[int]:
     """Return numbers of the latest steps that fit `RESULT_TOKENS`. The last step always fits."""
-    kept, room = set[int](), RESULT_TOKENS * CHARACTERS_A_TOKEN
+    newest, characters_left = set[int](), RESULT_TOKENS * CHARACTERS_A_TOKEN
     for step in reversed(steps):
-        room -= len(step.result)
-        if room < 0 and kept:
+        characters_left -= len(step.result)
+        if characters_left < 0 and newest:
             break
-        kept.add(step.number)
-    return kept
+        newest.add(step.number)
+    return newest
 
 
 def _sendable(call: ToolCall) -> ToolCall:

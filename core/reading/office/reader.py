@@ -130,8 +130,8 @@ def unread_parts(package: Package, media_type: str) -> Counter[str]:
     for name in package.names:
         if _CHART_DATA.fullmatch(name):
             chart_data.update(
-                found.decode("utf-8", "replace")
-                for found in _TARGET.findall(package.read(name, _LARGEST_PART))
+                target.decode("utf-8", "replace")
+                for target in _TARGET.findall(package.read(name, _LARGEST_PART))
             )
         if _PICTURES.search(name):
             counts["picture"] += 1

@@ -21,13 +21,13 @@ def _chip() -> None:
         return
     with chip:
         connected = services.connections(backend, controls.chosen("search.origin"))
-        told = (
+        sentences = (
             connected.search_note,
             "" if connected.chat else WRITTEN_ANSWERS,
             connected.egress,
             f"Passages are embedded by {connected.embedder}.",
         )
-        markup.show(p(".oq-reading")[sentence] for sentence in told if sentence)
+        markup.show(p(".oq-reading")[sentence] for sentence in sentences if sentence)
         _access_fields()
 
 
