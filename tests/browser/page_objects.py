@@ -5,7 +5,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from urllib.parse import parse_qs, urlsplit
 
-from playwright.sync_api import Error, Locator, Page, Request, expect
+from playwright.sync_api import Error, FloatRect, Locator, Page, Request, expect
 
 from tests.browser.server import Site
 from tests.patience import Patience
@@ -272,9 +272,7 @@ class App:
         patience = Patience(PATIENCE / 1000)
         while not outcome.is_visible():
             assert patience.lasts(), "the chart reported no click on the mark"
-            box = mark.bounding_box()
-            if box is None:
-                continue  # it is being drawn
+            box = self.place(mark)
             self.page.mouse.move(box["x"] - 20, box["y"] - 20)
             self.page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2, steps=4)
             self.drawn()
@@ -283,6 +281,14 @@ class App:
                 self.page.mouse.up()
                 self.drawn()
                 self.at_rest()
+
+    def place(self, part: Locator) -> FloatRect:
+        """Return the place and the size of an element, which a redraw may be replacing."""
+        expect(part).to_be_visible()
+        patience = Patience(PATIENCE / 1000)
+        while (box := part.bounding_box()) is None:
+            assert patience.lasts(), "the element is not shown"
+        return box
 
     def drawn(self) -> None:
         """Wait until the browser has shown what it has to show: Plotly tells of a mark in a frame to come."""

@@ -32,8 +32,7 @@ def row_is_opened_by_mouse_and_keyboard(app: App) -> None:
         press(row.get_by_role("link"))
         expect(row).to_have_class("on")
         expect(app.page).to_have_url(re.compile("setting=rank.strategy"))
-    box = rows.nth(1).locator("td").last.bounding_box()
-    assert box
+    box = app.place(rows.nth(1).locator("td").last)
     app.page.mouse.click(box["x"] + 5, box["y"] + 5)  # the link is as large as its row
     expect(rows.nth(1)).to_have_class("on")
     app.at_rest()
@@ -63,8 +62,7 @@ def table_and_charts_are_saved(app: App) -> None:
 
 def drag(app: App, axis: int, top: float, bottom: float) -> None:
     """Drag along an axis, from one share of its height, counted from the top, to another."""
-    box = app.keyed("evaluate_parallel_axes").locator(".grip").nth(axis).bounding_box()
-    assert box
+    box = app.place(app.keyed("evaluate_parallel_axes").locator(".grip").nth(axis))
     x = box["x"] + box["width"] / 2
     app.page.mouse.move(x, box["y"] + top * box["height"])
     app.page.mouse.down()

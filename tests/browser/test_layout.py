@@ -94,9 +94,8 @@ def menu_of_exports_stays_beside_warnings(app: App) -> None:
         }"""
     )
     app.drawn()
-    places = [part.bounding_box() for part in (badge, head.locator(".st-key-export"))]
-    assert places[0] and places[1]
-    assert places[1]["y"] < places[0]["y"] + places[0]["height"]
+    title, export = app.place(badge), app.place(head.locator(".st-key-export"))
+    assert export["y"] < title["y"] + title["height"]
 
 
 def chosen_score_is_shown_and_sorts(app: App, order: Sequence[str]) -> None:
@@ -187,8 +186,8 @@ def test_the_strip_is_one_row_on_a_desk_and_one_line_on_a_phone(seen: App) -> No
     expect(again).to_have_text("Answer again in quotations")
     seen.at_rest()
     row = [settings, seen.own("tuned"), seen.button("why_lost"), again]
-    middles = [box["y"] + box["height"] / 2 for part in row if (box := part.bounding_box())]
-    assert len(middles) == len(row) and max(middles) - min(middles) < 3
+    middles = [box["y"] + box["height"] / 2 for box in map(seen.place, row)]
+    assert max(middles) - min(middles) < 3
     page.set_viewport_size(PHONE)  # type: ignore[arg-type]
     expect(settings).to_be_hidden()
     seen.at_rest()
@@ -207,9 +206,8 @@ def test_the_toolbar_of_passages_covers_no_choice_of_score(seen: App) -> None:
     toolbar = table.get_by_test_id("stElementToolbar")
     expect(toolbar).to_be_visible()
     seen.at_rest()
-    bar = toolbar.bounding_box()
-    last = seen.keyed("passage_head").get_by_role("radio").last.bounding_box()
-    assert bar and last
+    bar = seen.place(toolbar)
+    last = seen.place(seen.keyed("passage_head").get_by_role("radio").last)
     assert last["x"] + last["width"] <= bar["x"] or last["y"] + last["height"] <= bar["y"]
 
 

@@ -94,8 +94,7 @@ def a_preview_goes_with_the_click_and_with_scrolling(answered: App) -> None:
     expect(answered.keyed("reader_cited").locator("mark")).to_be_visible()
     answered.at_rest()
     expect(preview).to_be_hidden()
-    box = citation.bounding_box()
-    assert box
+    box = answered.place(citation)
     mouse.move(box["x"] + 3, box["y"] + 3)  # a hand that rests on it
     answered.drawn()
     expect(preview).to_be_hidden()
