@@ -119,6 +119,13 @@ def pytest(*arguments: str) -> bool:
     return subprocess.run([sys.executable, "-m", "pytest", *arguments], cwd=ROOT, check=False).returncode == 0
 
 
+def compile_once() -> None:
+    """Compile all modules and tests in one process, which each worker of a new clone would do for itself."""
+    if not any((ROOT / "tests" / "__pycache__").glob("conftest.*")):
+        command = [sys.executable, "-m", "pytest", "--collect-only", "-qq"]
+        subprocess.run(command, cwd=ROOT, stdout=subprocess.DEVNULL, check=False)
+
+
 def style() -> bool:
     """Check style and formatting."""
     commands = (["check", "."], ["format", "--check", "."])
@@ -161,6 +168,7 @@ def run_tests(options: argparse.Namespace, arguments: Sequence[str]) -> bool:
         return pytest(*parallel, *extra, "-m", "not thorough or browser", *names, *arguments)
     if arguments:
         return pytest(*extra, *arguments)
+    compile_once()
     passed = pytest(*parallel, *extra, *marked)
     if options.release or options.thorough:
         passed = pytest(*extra, "tests/alone") and passed
