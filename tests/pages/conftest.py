@@ -12,7 +12,9 @@ from pathlib import Path
 
 import pytest
 from streamlit.components.v2.component_manager import BidiComponentManager
+from streamlit.delta_generator import DeltaGenerator
 from streamlit.runtime.pages_manager import PagesManager
+from streamlit.runtime.state.safe_session_state import SafeSessionState
 from streamlit.testing.v1 import AppTest, app_test
 
 from core.config.access import NO_ACCESS, Access
@@ -22,6 +24,7 @@ from core.run.recorded_run import RecordedRun
 from core.run.state import Run
 from core.runtime.registry import RunRegistry
 from pages.parts import runtime
+from pages.parts.serving import streamlit_patches
 from pages.parts.sidebar import controls
 from tests.browser.small_web import SmallWeb, record_small_web
 from tests.patience import Patience
@@ -109,6 +112,15 @@ class _PagesOfNavigation(PagesManager):
 def whole_app(monkeypatch: pytest.MonkeyPatch) -> None:
     """Draw each page by app.py, with its navigation, as the server does. Other tests draw the page alone."""
     monkeypatch.setattr(app_test, "PagesManager", _PagesOfNavigation)
+
+
+@pytest.fixture(autouse=True)
+def drawn_as_served(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Widgets and containers are copied as little as on the server, which takes a fifth of a page's time."""
+    monkeypatch.setattr(SafeSessionState, "filtered_state", SafeSessionState.filtered_state)  # and back
+    monkeypatch.setattr(DeltaGenerator, "__deepcopy__", DeltaGenerator.__deepcopy__)
+    streamlit_patches.look_up_widget_values()
+    streamlit_patches.copy_containers_once()
 
 
 @cache

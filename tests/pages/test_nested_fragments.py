@@ -9,6 +9,11 @@ from streamlit.delta_generator import DeltaGenerator
 from pages.parts.serving.streamlit_patches import copy_containers_once
 
 
+@pytest.fixture(autouse=True)
+def drawn_as_served() -> None:
+    """Each test here says whether Streamlit is patched."""
+
+
 @pytest.mark.parametrize("patched", [True, False], ids=["once", "as Streamlit does it"])
 def test_container_is_copied_once_with_those_around_it(
     monkeypatch: pytest.MonkeyPatch, patched: bool

@@ -10,6 +10,11 @@ from streamlit.testing.v1 import AppTest
 from pages.parts.serving.streamlit_patches import look_up_widget_values
 
 
+@pytest.fixture(autouse=True)
+def drawn_as_served() -> None:
+    """Each test here says whether Streamlit is patched."""
+
+
 @pytest.fixture(params=[True, False], ids=["looked up", "as Streamlit does it"])
 def patched(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[bool]:
     monkeypatch.setattr(SafeSessionState, "filtered_state", SafeSessionState.filtered_state)  # and back
