@@ -2,9 +2,10 @@
 
 import asyncio
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from core.errors import EmbedFailed
 from core.model import Index, Phase
@@ -40,6 +41,8 @@ class Coverage:
     terms: tuple[TermCoverage, ...] = ()
     note: str = ""
     """The reason why only words were compared, for the screen, or "" if similarities were used too."""
+    vector: NDArray[np.float32] | None = field(default=None, compare=False, repr=False)
+    """The question's vector, comparable with those of the index. None if only words were compared."""
 
     @property
     def enough(self) -> bool:
@@ -101,4 +104,4 @@ async def embedded_coverage(question: str, index: Index, embed: Embed, emit: Emi
             note = f"The question could not be embedded, so coverage is by words alone: {error}"
     # In a thread: a large index without a ranking takes a while.
     measured = await asyncio.to_thread(coverage, question, replace(index, question=vector))
-    return replace(measured, note=note)
+    return replace(measured, note=note, vector=vector)
