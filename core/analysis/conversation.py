@@ -1,9 +1,13 @@
-"""A conversation as its turns: their runs, and the basis of each answer."""
+"""A conversation as its turns: their runs, the basis of each answer, and what the next turn would take."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
-from core.model import AnswerFrom, Turn
+from core.analysis.run_usage import RunUsage, run_usage
+from core.config.prices import Prices
+from core.model import AnswerFrom, Phase, Turn
 from core.run.state import Run
+from core.run.timeline import Span
 from core.storage.run_summaries import RunSummary
 from core.text.display import decimal
 from core.text.sanitize import pluralize
@@ -54,6 +58,45 @@ def _decision(turn: Turn) -> str:
         case AnswerFrom.BOTH:
             words = "from the pages in hand and new ones"
     return words if coverage is None else f"{words}, coverage {decimal(coverage, 2)}"
+
+
+_OF_PAGES_IN_HAND = frozenset({Phase.RANK, Phase.ANSWER})
+"""The phases of a turn whose pages are known."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnCost:
+    """Seconds and model usage of a turn."""
+
+    seconds: float
+    usage: RunUsage
+
+
+def turn_cost(run: Run, prices: Prices, *, searched: bool) -> TurnCost | None:
+    """Return what a turn took: all of it, or without the search only its ranking and answer.
+
+    The next turn takes about as much. None if the run did not answer, or did not search and `searched` is asked for.
+    """
+    spans = run.timeline.phases
+    needed = Phase.SEARCH if searched else Phase.RANK
+    if not run.text or any(
+        phase not in spans or spans[phase].end is None for phase in (needed, Phase.ANSWER)
+    ):
+        return None
+    phases = spans.keys() if searched else _OF_PAGES_IN_HAND
+    return TurnCost(
+        seconds=_covered(span for phase, span in spans.items() if phase in phases),
+        usage=run_usage([call for call in run.model_usage if call.phase in phases], prices),
+    )
+
+
+def _covered(spans: Iterable[Span]) -> float:
+    """Return the seconds within at least one span. Spans without an end do not count."""
+    total = reached = 0.0
+    for start, end in sorted((span.start, span.end) for span in spans if span.end is not None):
+        total += max(0.0, end - max(start, reached))
+        reached = max(reached, end)
+    return total
 
 
 def understood(question: str, turn: Turn | None) -> str:
