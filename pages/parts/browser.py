@@ -106,7 +106,7 @@ def copy_link() -> None:
 
 
 def reveal(key: str, of: str) -> None:
-    """Scroll this container into view, once per text `of`."""
+    """Scroll this container into view, and focus its text field, once per text `of`."""
     with st.container(key="reveal_component"):
         _reveal(key="reveal", data={"key": key, "of": of})
 

@@ -43,6 +43,8 @@ TEMPLATE = {
 """The used parts of Plotly's template. The whole template would be sent with each chart."""
 HEIGHT = 164
 """Pixels of the charts of the Ask page."""
+NEAREST = 5
+"""Passages that are joined to a follow-up on the map."""
 MARKERS = {"type": "scatter", "mode": "markers"}
 ACROSS = {"type": "line", "x0": 0, "x1": 1, "y0": 0, "y1": 1}
 """A line across the whole chart."""
@@ -78,10 +80,18 @@ class Chart(BaseFigure):  # type: ignore[misc]
         return dict(self.__dict__["spec"])
 
 
-def embedding_map(run: Run, rows: Sequence[RankedPassage], projected: Projection, *, dark: bool) -> Chart:
+def embedding_map(
+    run: Run,
+    rows: Sequence[RankedPassage],
+    projected: Projection,
+    *,
+    dark: bool,
+    follow_up: Sequence[float] | None = None,
+) -> Chart:
     """Return a map of passages coloured by page.
 
-    Passages in the context are larger, ringed and joined to the question.
+    Passages in the context are larger, ringed and joined to the question. With the point of a `follow_up`, the nearest
+    passages are joined to its hollow star instead: they are the first `rows`.
     """
     points = shown_points(rows, projected)
     keys = {key: place for place, key in enumerate(dict.fromkeys(row.key for row in rows if row.number))}
@@ -109,14 +119,16 @@ def embedding_map(run: Run, rows: Sequence[RankedPassage], projected: Projection
         }
 
     inside = [row for row in points if row.number]
+    near = [] if follow_up is None else points[:NEAREST]
     question_point = float(projected.question[0]), float(projected.question[1])
+    begin = question_point if follow_up is None else follow_up
     ties: dict[str, list[float | None]] = {"x": [], "y": []}
-    for row in inside:
+    for row in near or inside:
         x, y = projected.points[row.row]
-        ties["x"] += _rounded([question_point[0], x, None])
-        ties["y"] += _rounded([question_point[1], y, None])
+        ties["x"] += _rounded([begin[0], x, None])
+        ties["y"] += _rounded([begin[1], y, None])
     star = {"symbol": "star", "size": 17, "color": MARK, "line": {"width": 1.5, "color": INK[not dark]}}
-    traces = (
+    traces: tuple[dict[str, Any], ...] = (
         {**ties, "type": "scatter", "mode": "lines", "line": {"width": 1, "color": "rgba(224,138,0,.38)"}}
         | {"hoverinfo": "skip"},
         trace([row for row in points if not row.number], OTHERS, size=7, opacity=0.75, line={"width": 0}),
@@ -124,6 +136,16 @@ def embedding_map(run: Run, rows: Sequence[RankedPassage], projected: Projection
         {**MARKERS, "x": [question_point[0]], "y": [question_point[1]], "name": "the question"}
         | {"hovertemplate": "the question<extra></extra>", "marker": star},
     )
+    if follow_up is not None:
+        rings = projected.points[[row.row for row in near]] if near else projected.points[:0]
+        ring = {"symbol": "circle-open", "size": 19, "color": MARK, "line": {"width": 1.5}}
+        hollow = star | {"size": 19, "color": INK[not dark], "line": {"width": 2, "color": MARK}}
+        traces += (
+            {**MARKERS, "x": _rounded(rings[:, 0]), "y": _rounded(rings[:, 1]), "name": "nearest to it"}
+            | {"hoverinfo": "skip", "marker": ring},
+            {**MARKERS, "x": _rounded(follow_up[:1]), "y": _rounded(follow_up[1:]), "name": "your follow-up"}
+            | {"hovertemplate": "your follow-up<extra></extra>", "marker": hollow},
+        )
     axis = {"showticklabels": False, "zeroline": False, "showgrid": False}
     layout = (
         {"template": TEMPLATE}

@@ -1,5 +1,5 @@
-// Scrolls a new part of the page into view: the container with the key `data.key`, once for each `data.of`. It is drawn
-// piece by piece, so it is followed for a moment, until the person scrolls or types.
+// Scrolls a new part of the page into view: the container with the key `data.key`, once for each `data.of`. Its text
+// field gets the focus. It is drawn piece by piece, so it is followed for a moment, until the person scrolls or types.
 
 const FOLLOWED = 1500;
 let revealed = '';
@@ -13,7 +13,16 @@ let revealed = '';
     document.addEventListener(name, end, { signal: done.signal, passive: true });
   }
   const follow = (part) => {
-    const size = new ResizeObserver(() => part.scrollIntoView({ behavior: 'auto', block: 'nearest' }));
+    let focused = false;
+    const size = new ResizeObserver(() => {
+      const field = focused ? null : part.querySelector('textarea');
+      if (field) {
+        focused = true;
+        field.focus({ preventScroll: true });
+        field.setSelectionRange(field.value.length, field.value.length);
+      }
+      part.scrollIntoView({ behavior: 'auto', block: 'nearest' });
+    });
     size.observe(part);
     done.signal.addEventListener('abort', () => size.disconnect());
     setTimeout(end, FOLLOWED);

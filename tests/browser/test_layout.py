@@ -224,6 +224,8 @@ def test_draft_of_a_follow_up_opens_in_view(seen: App) -> None:
     seen.field("follow_up_line").press("Enter")
     for part in ("standalone", "follow_up_ask", "cancel_follow_up"):
         expect(seen.keyed(part)).to_be_in_viewport(ratio=1)
+    expect(seen.keyed("standalone").locator("textarea")).to_be_focused()
+    expect(seen.keyed("nearest_passages")).to_be_in_viewport()
     seen.page.get_by_test_id("stMain").evaluate("main => main.scrollTo(0, 0)")
     seen.keyed("answer_from").get_by_text("Both").evaluate("choice => choice.click()")
     seen.at_rest()

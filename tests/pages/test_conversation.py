@@ -30,7 +30,7 @@ def asked(registry: RunRegistry, app: AppTest, answer_from: AnswerFrom | None = 
     """Ask the draft: the run of its turn, once it has ended and is shown."""
     before = "".join(app.query_params["run"])
     if answer_from:
-        app.button_group(key="answer_from").set_value(answer_from)
+        app.radio(key="answer_from").set_value(answer_from)
     app.button(key="follow_up_ask").click().run()
     assert not app.exception
     run_id = "".join(app.query_params["run"])
@@ -47,6 +47,10 @@ def test_three_turns_keep_their_numbers_and_are_one_entry(registry: RunRegistry)
     assert re.search(r"overlap.*: what does it cost\?", str(app.text_area(key="standalone").value), re.I)
     assert "Coverage of the pages in hand" in words(app)
     assert "No chat model is connected." in words(app)
+    assert "Nearest to the follow-up" in words(app)
+    assert [caption.startswith("about ") for caption in app.radio(key="answer_from").proto.captions] == [
+        True
+    ] * 3
     asked(registry, app, AnswerFrom.PAGES)
     assert "Turn 2 of 2, from the pages in hand, coverage" in words(app)
     assert f"You wrote “{SECOND}”" in words(app)

@@ -9,9 +9,12 @@ from concurrent.futures import Future, wait
 from dataclasses import dataclass, field
 from functools import partial
 
+import numpy as np
 import streamlit as st
 from htpy import Element, Node, div, i, mark, p, span
+from numpy.typing import NDArray
 
+from core.analysis.conversation import turn_cost
 from core.errors import OpenQueryError
 from core.model import AnswerFrom
 from core.run.state import Run
@@ -68,10 +71,21 @@ def follow_up(run: Run) -> None:
                 problem(error)
                 _form(run)
             else:
-                _draft(draft)
+                _draft(draft, run)
                 browser.reveal("follow_up_card", drafting.id)
                 return
         next_questions.next_questions(run, start)
+
+
+def drafted_vector(run: Run) -> NDArray[np.float32] | None:
+    """Return the vector of the follow-up of a run that is drafted but not asked, or None."""
+    drafting: Drafting | None = st.session_state.get(DRAFT)
+    if drafting is None or drafting.run_id != run.id or not drafting.draft.done():
+        return None
+    if drafting.draft.cancelled() or drafting.draft.exception():
+        return None
+    coverage = drafting.draft.result().coverage
+    return coverage.vector if coverage else None
 
 
 def _form(run: Run) -> None:
@@ -109,7 +123,7 @@ def start(run_id: str, question: str | None = None) -> None:
         wait([draft], FIRST_WAIT)
 
 
-def _draft(draft: FollowUpDraft) -> None:
+def _draft(draft: FollowUpDraft, run: Run) -> None:
     st.session_state.setdefault("standalone", draft.question)
     st.session_state.setdefault("answer_from", draft.turn.answer_from)
     with st.container(border=True, key="follow_up_card"):
@@ -127,7 +141,7 @@ def _draft(draft: FollowUpDraft) -> None:
                 markup.show(added)
             for note in draft.turn.notes:
                 st.caption(f":material/info: {markdown_label(note, 400)}")
-            _answer_from(draft)
+            _answer_from(draft, run)
             with st.container(horizontal=True, horizontal_alignment="right", key="draft_actions"):
                 st.form_submit_button(
                     "Ask",
@@ -141,25 +155,49 @@ def _draft(draft: FollowUpDraft) -> None:
                 st.form_submit_button("Cancel", key="cancel_follow_up", type="tertiary", on_click=_cancel)
 
 
-def _answer_from(draft: FollowUpDraft) -> None:
-    coverage = draft.coverage
+def _answer_from(draft: FollowUpDraft, run: Run) -> None:
+    """Draw the choice of pages, with what each choice is expected to take."""
+    coverage, suggested = draft.coverage, draft.turn.answer_from
     markup.show(
         markup.kicker(
             "Answer from",
             f"at {decimal(ENOUGH_COVERAGE, 2)} or more no search is needed" if coverage else "",
         )
     )
-    widgets.choice(
+    in_hand, new = _expected(run, searched=False), _expected(run, searched=True)
+    captions = {AnswerFrom.PAGES: in_hand, AnswerFrom.SEARCH: new, AnswerFrom.BOTH: new}
+    st.radio(
         "Answer from",
         list(ANSWER_FROM),
-        format_func=lambda choice: (
-            f"{ANSWER_FROM[choice]} (suggested)" if choice is draft.turn.answer_from else ANSWER_FROM[choice]
-        ),
+        format_func=ANSWER_FROM.__getitem__,
+        captions=[
+            ", ".join(filter(None, (captions[choice], "suggested" if choice is suggested else "")))
+            for choice in ANSWER_FROM
+        ],
         key="answer_from",
+        horizontal=True,
+        label_visibility="collapsed",
         width="stretch",
     )
     if coverage:
         markup.show(_coverage(coverage))
+
+
+def _expected(run: Run, *, searched: bool) -> str:
+    """Return what the next turn is expected to take, or "". It is what an earlier turn took."""
+    prices = runtime.prices()
+    cost = turn_cost(run, prices, searched=searched)
+    if cost is None and searched and (first := runtime.runs().get(run.conversation)):
+        cost = turn_cost(first, prices, searched=True)
+    if cost is None:
+        return ""
+    tokens = cost.usage.tokens
+    parts = [
+        f"about {markup.duration(cost.seconds)}",
+        pluralize(tokens.total_tokens, "token") if tokens else "",
+        str(cost.usage.cost or ""),
+    ]
+    return ", ".join(filter(None, parts))
 
 
 def _added(draft: FollowUpDraft) -> Node:

@@ -18,7 +18,7 @@ from core.analysis.rankings.ranked_passages import (
     sorted_by,
 )
 from core.analysis.rankings.score_curve import score_curve
-from core.model import Place
+from core.model import Passage, Place
 from core.model.passage_urls import site
 from core.run.state import Run
 from core.text.display import decimal, passage_label
@@ -66,9 +66,15 @@ def _listed(answered: Run, tuned: Callable[[], Run]) -> None:
     labels = label_view.run_labels(answered, run)
     rows = _filters(table)
     scores = [name for name in SCORES if any(getattr(row, name) is not None for row in table)]
-    _table(rows, labels, scores, _head(run, table, rows, scores))
+    passage_rows(
+        sorted_by(rows, st.session_state.get("passage_order", "")),
+        scores,
+        _head(run, table, rows, scores),
+        labels=labels.names,
+        beside_pages=lambda: _order(scores),
+    )
     label_view.summary(labels, answered, run, OPENED)
-    _open_passage(run, table, rows, labels)
+    open_passage(run, table, rows, lambda passage: label_view.grade_buttons(labels, run, passage))
 
 
 @st.fragment(key=FRAGMENTS[0])
@@ -158,10 +164,18 @@ def _head(
     return str(st.session_state[SHOWN_SCORE])
 
 
-def _table(
-    rows: Sequence[RankedPassage], labels: label_view.RunLabels, scores: Sequence[str], score: str
+def passage_rows(
+    rows: Sequence[RankedPassage],
+    scores: Sequence[str],
+    score: str,
+    *,
+    key: str = "passages",
+    alt: str = "Ranked passages",
+    labels: Mapping[str, str] = {},
+    beside_pages: Callable[[], None] | None = None,
 ) -> None:
-    labelled, limit = ["label"] if labels.names else [], tables.characters_in_view(CELL)
+    """Draw the table of passages. `score` is shown first, and `labels` are by a passage's id."""
+    labelled, limit = ["label"] if labels else [], tables.characters_in_view(CELL)
     # The widths add up to the pane's width in a window of 1,440 pixels.
     text = 200 if browser.is_compact() else 222 if labelled else 266
     columns: dict[str, Any] = {
@@ -176,18 +190,16 @@ def _table(
         "link": st.column_config.LinkColumn("link", display_text=":material/open_in_new:", width=44),
     }
     tables.selectable_table(
-        sorted_by(rows, st.session_state.get("passage_order", "")),
+        rows,
         lambda row: row.id,
-        lambda row: (
-            _cells(row, scores, limit) | ({"label": labels.names.get(row.id, "")} if labelled else {})
-        ),
+        lambda row: _cells(row, scores, limit) | ({"label": labels.get(row.id, "")} if labelled else {}),
         columns,
-        key="passages",
+        key=key,
         opened=OPENED,
         order=["rank", "passage", score, *labelled, "context", "source"],
-        alt="Ranked passages",
+        alt=alt,
         max_rows=VISIBLE_ROWS,
-        beside_pages=lambda: _order(scores),
+        beside_pages=beside_pages,
     )
 
 
@@ -255,12 +267,13 @@ def _select_point(table: Sequence[RankedPassage]) -> None:
         st.session_state[OPENED] = next((row.id for row in table if row.row == rows[0]), None)
 
 
-def _open_passage(
+def open_passage(
     run: Run,
     table: Sequence[RankedPassage],
     rows: Sequence[RankedPassage],
-    labels: label_view.RunLabels,
+    controls: Callable[[Passage], None] | None = None,
 ) -> None:
+    """Draw the open passage of the table in its article. `controls` draws more controls above its text."""
     opened = st.session_state.get(OPENED)
     row = next((row for row in table if row.id == opened), None)
     if row is None or run.index is None or row.key not in run.pages:
@@ -280,7 +293,7 @@ def _open_passage(
         key="reader_row",
         opened=OPENED,
         also=_sites(run, passage.also),
-        controls=lambda: label_view.grade_buttons(labels, run, passage),
+        controls=None if controls is None else lambda: controls(passage),
     )
 
 

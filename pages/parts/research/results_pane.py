@@ -16,7 +16,8 @@ from core.model import AnswerKind
 from core.run.state import Run
 from core.text.sanitize import pluralize
 from pages.parts import markup, runtime
-from pages.parts.research import live_results, passage_table, timeline_view
+from pages.parts.conversation import follow_up
+from pages.parts.research import live_results, nearest_view, passage_table, timeline_view
 
 TABS = (
     ":material/scatter_plot: Passages",
@@ -41,6 +42,9 @@ def results_pane(run: Run, tuned: Callable[[], Run], stage: RunStage) -> tuple[s
             case 0 if stage in (RunStage.QUEUED, RunStage.GATHER) or tuned().ranking is None:
                 live_results.live(run)
                 return ("results",)
+            case 0 if (vector := follow_up.drafted_vector(run)) is not None:
+                with st.container(key="ranked"):
+                    nearest_view.nearest_to_follow_up(run, vector)
             case 0:
                 with st.container(key="ranked"):
                     return passage_table.passages(run, tuned)
