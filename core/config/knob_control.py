@@ -12,8 +12,8 @@ class Control:
     """The step of a number. 0 means 1, or 0.1 for a number with a fraction."""
     unit: str = ""
     """The unit of a number, which stands behind it."""
-    labels: Mapping[int, str] = field(default_factory=dict, hash=False)
-    """Labels of numbers with a special meaning, such as 0 for off."""
+    labels: Mapping[int | str, str] = field(default_factory=dict, hash=False)
+    """Labels of numbers with a special meaning, such as 0 for off, and of options that are written otherwise."""
     sweep: tuple[float, ...] = ()
     """The numbers that a sweep offers, by default the knob's default."""
     common: bool = False

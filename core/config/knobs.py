@@ -223,7 +223,9 @@ class EmbedKnobs:
 class RankKnobs:
     """Knobs of the rank stage, and of what is put into the context."""
 
-    strategy: Annotated[Strategy, Field(title="Ranking"), Control(orders=True, common=True)] = Strategy.FUSED
+    strategy: Annotated[
+        Strategy, Field(title="Ranking"), Control(labels={"bm25": "BM25"}, orders=True, common=True)
+    ] = Strategy.FUSED
     """cosine ranks by embedding similarity, bm25 by matching words, fused by reciprocal rank fusion of both."""
     top_k: Annotated[
         int, Field(ge=0, le=50, title="Passages in the context"), Control(sweep=(4, 6, 12), common=True)

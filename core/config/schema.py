@@ -52,7 +52,7 @@ class Parameter:
             return f"{value:.10g} {self.control.unit}".strip()
         if isinstance(value, list | tuple):
             return ", ".join(map(str, value)) or "none"
-        return str(value) or "any"
+        return self.control.labels.get(str(value), str(value)) or "any"
 
     @property
     def path(self) -> str:

@@ -35,7 +35,7 @@ def test_recorded_run_plays_is_tuned_and_opened(app: App) -> None:
     expect(app.answer).to_be_visible()
     # The same on the page of the run.
     app.open_settings()
-    page.get_by_test_id("stSidebar").get_by_text("bm25", exact=True).click()
+    page.get_by_test_id("stSidebar").get_by_text("BM25", exact=True).click()
     expect(app.own("tuned")).to_contain_text("loses its passage")
     struck = app.answer.get_by_role("link", name=re.compile("left the context$"))
     expect(struck).to_have_count(1)

@@ -34,7 +34,7 @@ def test_passages_and_rankings_are_labelled_by_the_same_keys(labelling: App) -> 
         expect(labelling.keyed("grades")).to_be_visible()
         labelling.page.keyboard.press(key)
         expect(figures).to_contain_text(f"{number} of 10 labelled")
-    labelling.knob("rank_strategy").get_by_role("radio", name="bm25").click()
+    labelling.knob("rank_strategy").get_by_role("radio", name="BM25").click()
     expect(figures).to_contain_text(BOTH)
     labelling.button("label_all").first.click()
     reader = labelling.keyed("reader_verdict")

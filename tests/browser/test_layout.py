@@ -181,7 +181,7 @@ def web_run_question(app: App) -> str:
 def test_the_strip_is_one_row_on_a_desk_and_one_line_on_a_phone(seen: App) -> None:
     page, settings = seen.page, seen.keyed("what_if_settings")
     settings.get_by_role("slider", name="Passages in the context").press("Home")
-    settings.get_by_role("radio", name="bm25").click()
+    settings.get_by_role("radio", name="BM25").click()
     again = seen.button("answer_again")
     expect(again).to_have_text("Answer again in quotations")
     seen.at_rest()

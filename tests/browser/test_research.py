@@ -132,7 +132,7 @@ def test_a_click_on_a_cell_opens_its_passage(answered: App) -> None:
     answered.field("filter_words").press("Enter")
     expect(answered.keyed("passage_caption")).to_contain_text("shown")
     agree()
-    answered.knob("rank_strategy").get_by_role("radio", name="bm25").click()
+    answered.knob("rank_strategy").get_by_role("radio", name="BM25").click()
     expect(answered.own("tuned")).to_be_visible()
     agree()
     expect(reader.locator("mark")).to_have_text(passage, use_inner_text=True)

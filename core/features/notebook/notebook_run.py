@@ -352,7 +352,9 @@ def _slider(widgets: Any, knob: Parameter, value: Any) -> Any:
     shared = {"value": value, "description": knob.title_with_unit, "tooltip": knob.description}
     shared |= {"style": {"description_width": "210px"}, "layout": {"width": "96%"}}
     if knob.enum:
-        return widgets.Dropdown(options=knob.enum, **shared | {"value": str(value)})
+        return widgets.Dropdown(
+            options=[(knob.value_text(value), value) for value in knob.enum], **shared | {"value": str(value)}
+        )
     if knob.type == "integer":
         return widgets.IntSlider(min=int(knob.minimum or 0), max=int(knob.maximum or 0), **shared)
     return widgets.FloatSlider(min=knob.minimum, max=knob.maximum, step=0.01, **shared)

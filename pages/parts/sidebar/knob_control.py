@@ -54,7 +54,7 @@ def control(parameter: Parameter, *, run: Run | None = None, prefix: str = "knob
             **common,
         )
     elif parameter.enum:
-        labels = {value: value or "any" for value in parameter.enum}
+        labels = {value: parameter.value_text(value) for value in parameter.enum}
         if sum(map(len, labels.values())) <= MAX_SEGMENT_CHARACTERS:
             st.segmented_control(
                 parameter.title, list(labels), format_func=labels.__getitem__, required=True, **common

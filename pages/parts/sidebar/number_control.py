@@ -34,7 +34,13 @@ class _Typed:
 
 
 def number_control(
-    parameter: Parameter, step: float, labels: Mapping[int, str], *, key: str, label: str = "", **common: Any
+    parameter: Parameter,
+    step: float,
+    labels: Mapping[int | str, str],
+    *,
+    key: str,
+    label: str = "",
+    **common: Any,
 ) -> None:
     """Draw the slider of a knob with bounds, and its field, which has the number with its unit.
 
@@ -91,7 +97,11 @@ def _fields(key: str) -> int:
 
 
 def _take(
-    parameter: Parameter, labels: Mapping[int, str], key: str, field: str, moved: Callable[[], object] | None
+    parameter: Parameter,
+    labels: Mapping[int | str, str],
+    key: str,
+    field: str,
+    moved: Callable[[], object] | None,
 ) -> None:
     """Set the slider to the typed number or label. A number out of bounds becomes the bound, with a note."""
     text = st.session_state[field]
@@ -99,7 +109,9 @@ def _take(
         return  # an interrupted browser repeats a value that nobody typed
     text = text.casefold().removesuffix(parameter.control.unit.casefold()).strip()
     low, high = _bounds(parameter)
-    number: float | None = next((value for value, label in labels.items() if label.casefold() == text), None)
+    number: float | None = next(
+        (int(value) for value, label in labels.items() if label.casefold() == text), None
+    )
     if number is None:
         number = _number(text, whole=parameter.type == "integer")
     note = ""
