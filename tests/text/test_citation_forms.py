@@ -107,6 +107,7 @@ LOOK_ALIKES = {
     "array": "Let a = [1, 2, 3].",
     "link": "Read [Chapter 2](https://tea.example/2), [1984](https://tea.example/b) and [4](https://tea.example/[1]).",
     "address": "Read https://tea.example/?q[1]=2 and <https://tea.example/[1]>.",
+    "address of a footnote": "Read https://tea.example/[^1]: and https://tea.example/[1]/b.",
     "image": "![1](https://tea.example/a.png) and ![Source 2](b.png)",
     "definition": "[^1]: On tea\n[2]: https://tea.example/b",
     "tag": '<a href="[1]">tea</a>',

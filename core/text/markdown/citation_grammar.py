@@ -108,11 +108,13 @@ _MARKS = (
     # ¹, ¹⁻³, ¹,²
     rf"⁽?(?P<raised>)(?P<numbers>{_RAISED}(?:(?:[,˒ˌ‚⸴⁻]|[,⸴]?[ ](?=[⁰¹²³⁴-⁹])){_RAISED}){{0,20}})⁾?",
 )
+_IN_ADDRESS = r"\[[^\s\[\]]{0,100}\](?=(?:\[\d{0,6}\]|\([^()\s]{0,300}\)){0,4}[\w=/&%?#:])"
+"""Brackets that an address goes on after."""
 _ELSEWHERE = (
     # Links, images, tags and addresses: a number in brackets inside them is no citation.
     rf"!?\[[^\[\]\n]{{0,300}}\]{_TARGET}",
     r"<[A-Za-z/][^<>\n]{0,500}>",
-    r"(?<![A-Za-z])(?:https?|ftp)://(?:[^\s<>\[\]【】]|\[[^\s\[\]]{0,100}\](?=(?:\[\d{0,6}\]|\([^()\s]{0,300}\)){0,4}[\w=/&%?#:]))+",
+    rf"(?<![A-Za-z])(?:https?|ftp)://(?:[^\s<>\[\]【】]|{_IN_ADDRESS})+",
 )
 _BEGINNING = re.compile(
     r"[\[［〔〖⟦【(（{<`^$\\!⁰¹²³⁴⁵⁶⁷⁸⁹⁽]|(?<![A-Za-z])[hf](?=t|\Z)|^[ \t>*+\d~-]", re.MULTILINE
@@ -126,7 +128,6 @@ PIECE_OF_MARK = re.compile(
 """A mark, or a part of a mark, within a word between blanks."""
 
 
-@functools.cache
 def _code_and_marks() -> Pattern[str]:
     return _compiled(*_CODE, *_MARKS)
 
@@ -138,16 +139,11 @@ def _labels() -> Pattern[str]:
     return regex.compile(_LABEL_WORDS, regex.IGNORECASE)
 
 
-@functools.cache
 def _elsewhere() -> Pattern[str]:
     return _compiled(*_ELSEWHERE)
 
 
 @functools.cache
-def _target() -> Pattern[str]:
-    return _compiled(_TARGET)
-
-
 def _compiled(*forms: str) -> Pattern[str]:
     import regex  # it tells what may still become a form
 
@@ -159,7 +155,8 @@ def prepare() -> None:
     _code_and_marks()
     _elsewhere()
     _labels()
-    _target()
+    _compiled(_TARGET)
+    _compiled(_IN_ADDRESS)
 
 
 # --- marks ------------------------------------------------------------------------------------------------
@@ -264,8 +261,11 @@ def _may_grow(text: str, match: Match[str]) -> bool:
     end, length = match.end(), len(text)
     if end >= length:
         return True
+    if text[end] == "[" and match.re is _elsewhere():
+        inside = _compiled(_IN_ADDRESS).match(text, end, partial=True)
+        return inside is not None and inside.partial
     if text[end] == "(" and text[end - 1] in "]":
-        target = _target().match(text, end, partial=True)
+        target = _compiled(_TARGET).match(text, end, partial=True)
         return target is not None and (target.partial or target.end() == length)
     attached = match.start() > 0 and text[match.start() - 1 : match.start()].isalnum()
     return attached and end + 3 > length and "\n" not in text[end:]
