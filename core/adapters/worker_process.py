@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
+import socket
+import struct
 import sys
+from asyncio.subprocess import DEVNULL, PIPE, Process
+from contextlib import suppress
 from pathlib import Path
+from typing import Any, Protocol
 
+from core.sandbox.forks import PROCESS_ID
 from core.sandbox.frames import Frame, packed, receive_frame
 
 _PACKAGE = __name__.removesuffix(".adapters.worker_process")
@@ -31,14 +38,32 @@ def environment() -> dict[str, str]:
     return passed | {"OPENBLAS_NUM_THREADS": "1"}
 
 
+class Running(Protocol):
+    """A child process: started by asyncio, or forked by a `ForkServer`."""
+
+    @property
+    def pid(self) -> int:
+        """The process id."""
+
+    @property
+    def returncode(self) -> int | None:
+        """None while it is not known to have ended."""
+
+    def kill(self) -> None:
+        """End the process now."""
+
+    async def wait(self) -> object:
+        """Wait until the process has ended."""
+
+
 class WorkerProcess:
     """A child process that replies to frames with frames. It confines itself, and an unsure caller kills it."""
 
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
-        """Wrap a process that `start` has made."""
-        if process.stdin is None or process.stdout is None:
-            raise OSError("it has no pipes")
-        self._process, self._in, self._out = process, process.stdin, process.stdout
+    def __init__(
+        self, process: Running, replies: asyncio.StreamReader, requests: asyncio.StreamWriter
+    ) -> None:
+        """Wrap a process that `start` or a `ForkServer` has made."""
+        self._process, self._in, self._out = process, requests, replies
 
     @classmethod
     async def start(cls, module: str, *arguments: str, python: str = sys.executable) -> WorkerProcess:
@@ -47,17 +72,10 @@ class WorkerProcess:
         Raises:
             OSError, NotImplementedError, ValueError, RuntimeError: when it cannot be started.
         """
-        return cls(
-            await asyncio.create_subprocess_exec(
-                *command(module, *arguments, python=python),
-                stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.DEVNULL,
-                cwd=IMPORT_ROOT,
-                env=environment(),
-                start_new_session=True,  # Ctrl-C is for the parent, which then ends its workers in order
-            )
-        )
+        process = await _started(module, *arguments, python=python, stdin=PIPE, stdout=PIPE)
+        if process.stdin is None or process.stdout is None:
+            raise OSError("it has no pipes")
+        return cls(process, process.stdout, process.stdin)
 
     @property
     def pid(self) -> int:
@@ -98,3 +116,114 @@ class WorkerProcess:
         except TimeoutError:
             self.kill()
             await self.wait()
+
+
+class ForkServer:
+    """A process that has loaded a module, and forks workers that begin with it.
+
+    A worker then starts in milliseconds, and shares the memory of the loaded modules with the others.
+    """
+
+    def __init__(self, module: str, *arguments: str) -> None:
+        """Name the module, which gets `arguments` and `forks`. The process starts with the first worker."""
+        self._module, self._arguments = module, arguments
+        self._process: Process | None = None
+        self._control: socket.socket | None = None
+        self._turn = asyncio.Lock()
+
+    async def worker(self) -> WorkerProcess:
+        """Fork a worker. The server is started when there is none.
+
+        Raises:
+            OSError, NotImplementedError, ValueError, RuntimeError: when it cannot be started.
+        """
+        async with self._turn:
+            if self._control is not None:
+                with suppress(OSError):  # it has ended, and another one is started
+                    return await self._fork(self._control)
+            return await self._fork(await self._start())
+
+    async def aclose(self) -> None:
+        """End the server. Its workers are ended by who uses them."""
+        self._drop()
+        if self._process is not None:
+            await self._process.wait()
+
+    async def _start(self) -> socket.socket:
+        control, theirs = socket.socketpair()
+        control.setblocking(False)
+        try:
+            with theirs:
+                self._process = await _started(
+                    self._module,
+                    *self._arguments,
+                    "forks",
+                    python=sys.executable,
+                    stdin=theirs,
+                    stdout=DEVNULL,
+                )
+        except BaseException:
+            control.close()
+            raise
+        self._control = control
+        return control
+
+    def _drop(self) -> None:
+        """Let the server end, as it does with its input."""
+        if self._control is not None:
+            self._control.close()
+            self._control = None
+
+    async def _fork(self, control: socket.socket) -> WorkerProcess:
+        """Send a socket to the server, which forks a worker for it."""
+        ours, theirs = socket.socketpair()
+        try:
+            with theirs:
+                socket.send_fds(control, [b"f"], [theirs.fileno()])
+            reply = await asyncio.get_running_loop().sock_recv(control, PROCESS_ID.size)
+            process = _Forked(*PROCESS_ID.unpack(reply))
+            ours.setblocking(False)
+            return WorkerProcess(process, *await asyncio.open_unix_connection(sock=ours))
+        except BaseException as error:
+            ours.close()  # its worker then ends
+            self._drop()  # a reply that is still to come would be taken for that of the next worker
+            if isinstance(error, struct.error):
+                raise OSError("the process that forks workers ended") from error
+            raise
+
+
+class _Forked:
+    """A process that another one forked, which a file descriptor names until it is closed."""
+
+    def __init__(self, pid: int) -> None:
+        self.pid, self._descriptor = pid, os.pidfd_open(pid)
+        self._ended = asyncio.Event()
+        asyncio.get_running_loop().add_reader(self._descriptor, self._end)
+
+    @property
+    def returncode(self) -> int | None:
+        return 0 if self._ended.is_set() else None
+
+    def kill(self) -> None:
+        with suppress(ProcessLookupError):
+            signal.pidfd_send_signal(self._descriptor, signal.SIGKILL)
+
+    async def wait(self) -> None:
+        await self._ended.wait()
+
+    def _end(self) -> None:
+        asyncio.get_running_loop().remove_reader(self._descriptor)
+        os.close(self._descriptor)
+        self._ended.set()
+
+
+async def _started(module: str, *arguments: str, python: str, stdin: Any, stdout: int) -> Process:
+    return await asyncio.create_subprocess_exec(
+        *command(module, *arguments, python=python),
+        stdin=stdin,
+        stdout=stdout,
+        stderr=DEVNULL,
+        cwd=IMPORT_ROOT,
+        env=environment(),
+        start_new_session=True,  # Ctrl-C is for the parent, which then ends its workers in order
+    )

@@ -4,6 +4,9 @@ It writes one frame per document until stdin ends. A request has a JSON header a
 `core.reading.replies` has the replies. The first reply names the worker's confinement. A header with a `page`
 requests a picture of that page of a PDF instead of an article. A header with a `missing` text requests the
 reason that the article lacks the text.
+
+With the argument `forks` the process reads nothing itself: it loads the parsers once, and forks a worker for each
+socket that it receives.
 """
 
 import functools
@@ -19,6 +22,7 @@ from core.reading.memory import limit_process, limit_request
 from core.reading.replies import Reply, Verdict, encode_reply
 from core.reading.why_not import Absence, why_not_in_article
 from core.sandbox import confine
+from core.sandbox.forks import fork_for_each_socket
 from core.sandbox.frames import read_frame, reply_stream, write_frame
 
 Read = Callable[[Document, Extractor], Article]
@@ -27,10 +31,14 @@ _GRACE = 5
 """Seconds after the parent's limit when the worker ends itself. This matters if the parent is gone."""
 
 
-def main(megabytes: int, read: Read = extract, *, with_landlock: bool = True) -> None:
+def main(megabytes: int, read: Read = extract, *, forks: bool = False, with_landlock: bool = True) -> None:
     """Serve until stdin ends, with `read` as the reader. `megabytes` bounds the address space."""
+    if forks:
+        _warm_up()
+        fork_for_each_socket()
     requests, replies = sys.stdin.buffer, reply_stream()
-    _warm_up()  # before the confinement, as nothing foreign is read, and libraries probe the system on import
+    if not forks:
+        _warm_up()  # before the confinement: nothing foreign is read, and libraries probe the system on import
     sys.dont_write_bytecode = True
     confinement = confine(keep=(replies.fileno(),), with_landlock=with_landlock)
     limit_process(megabytes)
@@ -101,4 +109,4 @@ def _warm_up() -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]))
+    main(int(sys.argv[1]), forks="forks" in sys.argv)

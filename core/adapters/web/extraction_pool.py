@@ -6,6 +6,7 @@ import os
 import sys
 import time
 from collections import deque
+from collections.abc import Awaitable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager
 from typing import Any, TypeVar
@@ -20,10 +21,11 @@ from core.adapters.web.extraction_job import (
 )
 from core.adapters.web.extraction_worker import ExtractionWorker, WorkerDied
 from core.adapters.web.fair_slots import FairSlots, Slot
+from core.adapters.worker_process import ForkServer, WorkerProcess
 from core.model import Article, Document, Extractor, SkipReason, Unreadable
 from core.reading.file_types import HTML
 from core.reading.why_not import Absence
-from core.sandbox import Confinement
+from core.sandbox import Confinement, forks
 
 log = logging.getLogger(__name__)
 
@@ -72,11 +74,11 @@ class ExtractionPool(AbstractAsyncContextManager["ExtractionPool"]):
         slice_seconds: float = SLICE_SECONDS,
         retry_seconds: float = RETRY_SECONDS,
         megabytes: int = MEGABYTES,
-        python: str = sys.executable,
+        python: str = "",
     ) -> None:
         """Configure the processes and time limits.
 
-        `python` is the interpreter of the processes, and `megabytes` bounds the address space of each. A page has
+        `python` is another interpreter for the processes, each of which then loads the parsers. `megabytes` bounds the address space of each. A page has
         `html_seconds` or `pdf_seconds`, HTML also `html_cpu_seconds` of CPU. `slice_seconds` is the time for which it
         may keep other runs waiting. `retry_seconds` is the time for which a thread reads before a process is tried
         again.
@@ -85,6 +87,7 @@ class ExtractionPool(AbstractAsyncContextManager["ExtractionPool"]):
         self._html_seconds, self._pdf_seconds = html_seconds, pdf_seconds
         self._html_cpu_seconds = html_cpu_seconds
         self._megabytes, self._python = megabytes, python
+        self._forks = ForkServer("reading", str(megabytes)) if not python and forks.available() else None
         self.fallback: str | None = None
         self.confinement = Confinement(())
         """The confinement of the processes, after one has started."""
@@ -139,6 +142,8 @@ class ExtractionPool(AbstractAsyncContextManager["ExtractionPool"]):
         await asyncio.gather(*(worker.aclose() for worker in (*self._idle, *self._busy)))
         self._idle.clear()
         self._busy.clear()
+        if self._forks is not None:
+            await self._forks.aclose()
         if self._thread is not None:
             self._thread.shutdown(wait=False, cancel_futures=True)
 
@@ -257,12 +262,18 @@ class ExtractionPool(AbstractAsyncContextManager["ExtractionPool"]):
         if (worker := await self._start_worker()) is not None:
             self._release(worker)
 
+    def _new_process(self) -> Awaitable[WorkerProcess]:
+        if self._forks is not None:
+            return self._forks.worker()
+        python = self._python or sys.executable
+        return WorkerProcess.start("reading", str(self._megabytes), python=python)
+
     async def _start_worker(self) -> ExtractionWorker | None:
         """Start a process, or return None. If no process ever started, this is tried at intervals."""
         if self.fallback is not None and time.monotonic() < self._try_again:
             return None
         try:
-            worker = await ExtractionWorker.start(self._python, self._megabytes)
+            worker = await ExtractionWorker.start(self._new_process())
         except WorkerDied as error:
             log.warning("a worker process did not start: %s", error)
             self._try_again = time.monotonic() + self._retry_seconds

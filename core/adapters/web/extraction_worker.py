@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Awaitable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
@@ -43,16 +44,15 @@ class ExtractionWorker:
         return self._process.pid
 
     @classmethod
-    async def start(cls, python: str, megabytes: int) -> ExtractionWorker:
-        """Start a worker process with loaded parsers.
-
-        It runs the interpreter `python` with a bounded address space.
+    async def start(cls, starting: Awaitable[WorkerProcess]) -> ExtractionWorker:
+        """Return a worker in a process that is starting, with loaded parsers.
 
         Raises:
             WorkerDied: when it cannot be started.
         """
         try:
-            worker = cls(await WorkerProcess.start("reading", str(megabytes), python=python))
+            async with asyncio.timeout(_START_SECONDS):
+                worker = cls(await starting)
         except (OSError, NotImplementedError, ValueError, RuntimeError) as error:
             raise WorkerDied(f"{type(error).__name__}: {error}") from error
         try:

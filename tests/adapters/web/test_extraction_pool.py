@@ -22,7 +22,7 @@ from core.reading.article_limits import MAX_PAGES, SHORT_LIMIT, within_limits
 from core.reading.normalization import MAX_CHARACTERS
 from core.reading.replies import BODY_LIMIT, HEAD_LIMIT, encode_reply, read_reply
 from core.run.page_request import Requester, page_request
-from core.sandbox import Confinement
+from core.sandbox import Confinement, forks
 from core.sandbox.frames import packed
 from tests.hostile.victim import interpreter
 from tests.reading.test_pdf import pdf
@@ -277,6 +277,37 @@ async def test_worker_that_does_not_start_costs_only_one_page(
         assert pool.fallback is None
         python.chmod(0o700)
         assert (await pool(PAGE, Extractor.FAST)).title == "Paragraphs"
+
+
+def parent_of(pid: int) -> int:
+    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+
+
+@pytest.mark.skipif(not forks.available(), reason="processes are not forked on this system")
+async def test_forking_process_is_replaced_when_it_has_ended() -> None:
+    async with ExtractionPool(1) as pool:
+        await pool.start_one()
+        (worker,) = pool.pids
+        server = parent_of(worker)
+        assert server != os.getpid()
+        os.kill(server, signal.SIGKILL)
+        await all_gone({server})
+        assert (await pool(PAGE, Extractor.FAST)).title == "Paragraphs"
+        os.kill(worker, signal.SIGKILL)
+        with pytest.raises(Unreadable, match="took its reader down"):
+            await pool(PAGE, Extractor.FAST)
+        assert (await pool(PAGE, Extractor.FAST)).title == "Paragraphs"
+        (worker,) = pool.pids
+        server = parent_of(worker)
+    await all_gone({server, worker})
+
+
+@pytest.mark.skipif(not forks.available(), reason="processes are not forked on this system")
+async def test_forked_processes_are_confined_as_started_ones() -> None:
+    async with ExtractionPool(1) as forked, ExtractionPool(1, python=sys.executable) as started:
+        await asyncio.gather(forked.start_one(), started.start_one())
+        assert forked.confinement == started.confinement
+        assert {parent_of(pid) for pid in started.pids} == {os.getpid()}
 
 
 async def test_pages_that_come_while_processes_start_wait_for_them() -> None:
