@@ -1,5 +1,7 @@
 """The recorded run of the front page, which plays in the browser."""
 
+import asyncio
+from concurrent.futures import Future
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -10,17 +12,16 @@ import streamlit as st
 from core import followups
 from core.analysis.progress import PHASES
 from core.analysis.recorded_stage import cut_stage, recorded_stage
-from core.errors import OpenQueryError
+from core.errors import BadInput, OpenQueryError
 from core.run.recorded_run import RecordedRun
-from core.run.state import Run
 from core.storage.bundle import recorded_run
-from pages.parts import browser, runtime
+from pages.parts import browser, page_frame, runtime
 from pages.parts.research.stepper import ICONS
 
 RECORDING = Path(__file__).with_name("recorded_run.zip")
 """A run over the handbook. CONTRIBUTING.md says how it is recorded."""
-CUT_SECONDS = 60.0
-"""Seconds to wait for the passages of another size."""
+_SIZE = "recorded_size"
+"""Session key of the passage size that was chosen last."""
 _OPENED = "recorded_run_id"
 """Session key of the id under which the recorded run was stored."""
 
@@ -44,17 +45,21 @@ def _drawn() -> dict[str, Any] | None:
 
 
 @cache
-def _cut(size: int) -> dict[str, Any] | None:
-    """Return the rankings of the recorded run with another passage size. Its passages are embedded again."""
-    recorded, registry = recording(), runtime.runs()
-    if recorded is None:
-        return None
-    knobs = replace(recorded.run.knobs, chunk=replace(recorded.run.knobs.chunk, size=size))
+def _cutting(size: int) -> Future[dict[str, Any]]:
+    """Start to rank the recorded run with another passage size. Its passages are embedded again."""
+    registry = runtime.runs()
 
-    async def cut() -> Run:
-        return await followups.retune(recorded.run, knobs, await registry.engine.ports(knobs, writes=False))
+    async def cut() -> dict[str, Any]:
+        recorded = recording()
+        if recorded is None:
+            raise BadInput("The recorded run is missing.")
+        knobs = replace(recorded.run.knobs, chunk=replace(recorded.run.knobs.chunk, size=size))
+        ports = await registry.engine.ports(knobs, writes=False)
+        return await asyncio.to_thread(
+            cut_stage, recorded, await followups.retune(recorded.run, knobs, ports)
+        )
 
-    return cut_stage(recorded, registry.call(cut(), timeout=CUT_SECONDS))
+    return registry.loop.submit(cut())
 
 
 def front_stage() -> None:
@@ -66,15 +71,29 @@ def front_stage() -> None:
 
 @st.fragment(key="recorded_stage")
 def _played() -> None:
-    """Draw the stage, with the rankings of the passage size that was chosen last."""
+    """Draw the stage, with the rankings of the passage size that was chosen last, once they are there."""
     drawn = _drawn()
-    size = getattr(st.session_state.get("recorded"), "size", None)
+    size = st.session_state.get(_SIZE)
     if drawn and size is not None and size in drawn["sizes"]:
-        try:
-            drawn = drawn | {"other": _cut(int(size))}
-        except OpenQueryError as error:
-            drawn = drawn | {"refusal": error.message}
-    _stage(key="recorded", data=drawn, on_open_change=_open, on_size_change=lambda: None)
+        cutting = _cutting(int(size))
+        if not cutting.done():
+            page_frame.until(cutting.done, lambda: None, key="recorded_cutting")
+        else:
+            drawn = drawn | _cut(cutting)
+    _stage(key="recorded", data=drawn, on_open_change=_open, on_size_change=_choose_size)
+
+
+def _cut(cutting: Future[dict[str, Any]]) -> dict[str, Any]:
+    """Return the rankings, or why there are none. A failure is tried again with the next choice."""
+    try:
+        return {"other": cutting.result()}
+    except OpenQueryError as error:
+        _cutting.cache_clear()
+        return {"refusal": error.message}
+
+
+def _choose_size() -> None:
+    st.session_state[_SIZE] = getattr(st.session_state.get("recorded"), "size", None)
 
 
 def _open() -> None:
