@@ -32,7 +32,7 @@ def test_a_follow_up_is_asked_by_keys_and_exported(answered: App) -> None:
     app = answered
     first = app.shown_run()
     _draft(app, SECOND)
-    app.keyed("answer_from").get_by_text("The pages in hand").click()
+    app.keyed("answer_from").get_by_test_id("stRadioOption").filter(has_text="The pages in hand").click()
     app.at_rest()
     _ask(app)
     expect(app.keyed("answer_card")).to_contain_text("Turn 2 of 2, from the pages in hand, coverage")
