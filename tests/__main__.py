@@ -121,9 +121,11 @@ def pytest(*arguments: str) -> bool:
 
 def compile_once() -> None:
     """Compile all modules and tests in one process, which each worker of a new clone would do for itself."""
-    if not any((ROOT / "tests" / "__pycache__").glob("conftest.*")):
+    compiled = ROOT / ".cache" / "compiled"
+    if not compiled.exists():
         command = [sys.executable, "-m", "pytest", "--collect-only", "-qq"]
         subprocess.run(command, cwd=ROOT, stdout=subprocess.DEVNULL, check=False)
+        compiled.touch()
 
 
 def style() -> bool:
