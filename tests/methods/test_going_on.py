@@ -90,6 +90,7 @@ def access(server: FakeOpenAI) -> Access:
 @pytest.mark.parametrize(
     ("moment", "steps_kept", "decided"), [("a decision", 2, 1), ("a tool", 1, 1), ("the answer", 2, 0)]
 )
+@pytest.mark.thorough
 async def test_a_killed_run_goes_on_at_its_step(
     warm_folder: Path,
     fake_openai: FakeOpenAI,

@@ -244,7 +244,7 @@ def test_what_follows_the_limit_is_cut(extractor: Extractor) -> None:
     ],
     ids=lambda html: html[:12],
 )
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_openings_without_end_cost_no_quadratic_time(html: str) -> None:
     """Linear work takes well under a second; quadratic work on a megabyte takes minutes."""
     try:
@@ -394,7 +394,7 @@ def test_inline_tables_and_hidden_cells_keep_the_rest() -> None:
     ],
     ids=["wide", "one line", "spans", "repeats", "nested", "open", "many"],
 )  # fmt: skip
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_absurd_tables_and_code_cost_little(part: str) -> None:
     for extractor in Extractor:
         article = read(f"<html><body><article><p>{PROSE}</p>{part}", extractor)

@@ -137,6 +137,7 @@ def test_article_in_a_class_of_formulas_is_text(name: str, tag: str) -> None:
     assert text.count(TEX) == 2
 
 
+@pytest.mark.thorough
 def test_nested_classes_of_formulas_take_linear_time() -> None:
     def page(depth: int) -> str:
         return "<div class=katex>" * depth + "<i>x</i>" * 20_000 + "<p>x</p>"
@@ -246,6 +247,7 @@ HEAVY = {
 
 
 @pytest.mark.parametrize("kind", HEAVY)
+@pytest.mark.thorough
 def test_rewriting_takes_linear_time(kind: str) -> None:
     pages = repeated(HEAVY[kind])
 
@@ -272,16 +274,19 @@ ROWS = {
 
 
 @pytest.mark.parametrize("kind", ROWS)
+@pytest.mark.thorough
 def test_rewriting_a_row_of_signs_takes_linear_time(kind: str) -> None:
     assert growth(ROWS[kind], rewrite_markup, 1_000, 8_000) < LINEAR
 
 
+@pytest.mark.thorough
 def test_formulas_in_nested_braces_take_linear_time() -> None:
     scripts = repeated(tex_script("{" * 4_900 + "x" + "}" * 4_900))
     assert growth(scripts, rewrite_markup, 50_000, 400_000) < LINEAR
 
 
 @pytest.mark.parametrize("tag", ["ruby", "sup"])
+@pytest.mark.thorough
 def test_rewriting_nested_elements_takes_linear_time(tag: str) -> None:
     def page(depth: int) -> str:
         return f"<{tag}>" * depth + "<i>x</i>\n" * 20_000

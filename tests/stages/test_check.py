@@ -176,5 +176,6 @@ def test_headings_rules_and_fences_are_no_sentences() -> None:
         "a\\* ",
     ],
 )
+@pytest.mark.thorough
 def test_time_grows_no_faster_than_the_answer(piece: str) -> None:
     assert growth(repeated(piece), lambda text: check(text, range(1, 4)), 3_000, 30_000) < LINEAR

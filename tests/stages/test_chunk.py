@@ -178,6 +178,7 @@ def test_near_empty_pieces_are_dropped_unless_they_are_all() -> None:
 @pytest.mark.parametrize(
     "hostile", ["a", "A. ", "(", "ab\n\n", "e\u0301", "👩\u200d", " ", "[1]", "\n", "a.b.", "中"]
 )
+@pytest.mark.thorough
 def test_time_grows_no_faster_than_the_text(hostile: str) -> None:
     def cut(text: str) -> object:
         return passages_of(page(f"x{text}y"), ChunkKnobs(size=300, overlap=50))

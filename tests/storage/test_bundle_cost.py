@@ -98,6 +98,7 @@ ATTACKS: list[Callable[[], Iterator[dict[str, Any]]]] = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize("attack", ATTACKS)
+@pytest.mark.thorough
 def test_a_bundle_costs_at_most_what_it_weighs(attack: Callable[[], Iterator[dict[str, Any]]]) -> None:
     data = bundle([*LINES, *({"at": 99.0, "event": event} for event in attack())])
     assert_affordable(data)
@@ -122,6 +123,7 @@ print(1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before))
 
 @pytest.mark.slow
 @pytest.mark.parametrize("attack", [wide_index, cosines])
+@pytest.mark.thorough
 def test_a_bundle_takes_memory_by_its_size(
     attack: Callable[[], Iterator[dict[str, Any]]], tmp_path: Path
 ) -> None:
@@ -148,6 +150,7 @@ def assert_affordable(data: bytes) -> None:
 
 @MUTATIONS
 @given(st.data())
+@pytest.mark.thorough
 def test_a_mutated_bundle_costs_at_most_what_it_weighs(data: st.DataObject) -> None:
     lines = orjson.loads(orjson.dumps(LINES))
     for _ in range(data.draw(st.integers(1, 3))):

@@ -28,7 +28,7 @@ HOSTILE = (
 
 
 @pytest.mark.parametrize("piece", HOSTILE)
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_reading_a_message_takes_linear_time(piece: str) -> None:
     def read(text: str) -> None:
         find_task(text, text[:8000])

@@ -154,5 +154,6 @@ def test_a_long_text_is_cut_and_says_so() -> None:
 @pytest.mark.parametrize(
     "piece", ["[", "![", "](", "*a_", "> ", "`a", "<a ", "&a;", "[1]", "\\[", "- ", "|a", "_a ", "~a"]
 )
+@pytest.mark.thorough
 def test_time_grows_no_faster_than_the_text(piece: str) -> None:
     assert growth(repeated(piece), lambda text: file_markdown(text, ANCHORS), 5_000, 50_000) < LINEAR

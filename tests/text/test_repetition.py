@@ -105,6 +105,7 @@ def test_cuts_of_a_text_do_not_matter(parts: list[str]) -> None:
 
 
 @pytest.mark.parametrize("form", [lambda n: f"kettle {n % 299} {n % 7} ", lambda n: f"{n % 13}kettle"])
+@pytest.mark.thorough
 def test_cost_is_linear(form: Callable[[int], str]) -> None:
     def read(text: str) -> None:
         guard = RepetitionGuard()

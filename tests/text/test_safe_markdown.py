@@ -153,6 +153,7 @@ def test_an_address_is_shown_as_code() -> None:
         "1. ",
     ],
 )
+@pytest.mark.thorough
 def test_long_runs_of_marks_are_escaped_in_linear_time(unit: str) -> None:
     assert growth(repeated(unit), lambda text: safe_markdown(text, range(1, 4)), LIMIT // 10, LIMIT) < LINEAR
     rendered = safe_markdown(unit * (LIMIT // len(unit)), range(1, 4))

@@ -151,9 +151,11 @@ def test_blank_lines_and_list_items_end_a_sentence() -> None:
         "x" * 50,
     ],
 )
+@pytest.mark.thorough
 def test_time_grows_no_faster_than_the_text(work: Callable[[str], object], piece: str) -> None:
     assert growth(repeated(piece), work, 8_000, 80_000) < LINEAR
 
 
+@pytest.mark.thorough
 def test_row_of_stops_inside_a_word_takes_linear_time() -> None:
     assert growth(lambda size: "." * size + "a", sentences, 8_000, 80_000) < LINEAR

@@ -88,6 +88,7 @@ def test_history_is_read_without_links_and_list() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("piece", ["[1]", "[", "(S", "`", "[1](", "a [1] ", "\n```\n[1]"])
+@pytest.mark.thorough
 def test_stream_of_marks_is_linked_in_linear_time(piece: str) -> None:
     def streamed(text: str) -> None:
         writer = LinkedWriter()

@@ -130,6 +130,7 @@ def test_invalid_offset_is_refused_with_its_question(tmp_path: Path, start: str)
         load_data_set(squad(tmp_path, start))
 
 
+@pytest.mark.thorough
 def test_repetitive_excerpt_is_searched_in_linear_time(tmp_path: Path) -> None:
     path = excerpts(tmp_path, f"Who?,{'a ' * 60_000}b,a.txt,\n", "a\n" * 200_000)
     with costs_little(), pytest.raises(BadInput, match=r"line 2: the excerpt .* is in a\.txt 0 times"):

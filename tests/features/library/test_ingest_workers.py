@@ -68,6 +68,7 @@ async def cluster(folder: Path) -> AsyncIterator[tuple[Workers, Callable[[], Non
 
 
 @pytest.mark.parametrize("opened", [processes, pytest.param(cluster, marks=pytest.mark.thorough)])
+@pytest.mark.thorough
 async def test_interrupted_ingest_with_lost_workers_loses_nothing(
     opened: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -47,6 +47,7 @@ async def said(process: asyncio.subprocess.Process, line: str) -> None:
     pytest.fail(f"the process ended without saying {line}")
 
 
+@pytest.mark.thorough
 async def test_a_killed_ingest_is_resumed_without_repeating_documents(tmp_path: Path) -> None:
     process = await started(tmp_path, "books", DOCUMENTS, SENTENCES)
     await said(process, "done 3")
@@ -89,6 +90,7 @@ class Watched(FakeEmbed):
         return (await self._model(texts)).vectors
 
 
+@pytest.mark.thorough
 async def test_two_processes_add_to_one_data_folder(tmp_path: Path) -> None:
     processes = await asyncio.gather(*(started(tmp_path, name, 6, 6) for name in ("one", "two")))
     await asyncio.gather(*(said(process, "ended done") for process in processes))

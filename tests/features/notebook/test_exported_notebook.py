@@ -22,7 +22,13 @@ FAILED = RecordedRun.folded(
 
 
 @pytest.mark.parametrize(
-    "recorded", [RecordedRun.folded(large_run(80)), RECORDED, FAILED], ids=["run", "sample", "failed"]
+    "recorded",
+    [
+        pytest.param(RecordedRun.folded(large_run(80)), marks=pytest.mark.thorough),
+        RECORDED,
+        pytest.param(FAILED, marks=pytest.mark.thorough),
+    ],
+    ids=["run", "sample", "failed"],
 )
 async def test_an_exported_notebook_shows_each_phase_beside_its_bundle(
     recorded: RecordedRun, tmp_path: Path, warm_folder: Path, monkeypatch: pytest.MonkeyPatch

@@ -79,6 +79,7 @@ def test_stored_outputs_name_no_local_folder_and_no_warning() -> None:
     assert parsed(text.encode()).cells
 
 
+@pytest.mark.thorough
 async def test_the_cells_of_the_guide_run(
     tmp_path: Path, warm_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
