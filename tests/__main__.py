@@ -125,6 +125,7 @@ def compile_once() -> None:
     if not compiled.exists():
         command = [sys.executable, "-m", "pytest", "--collect-only", "-qq"]
         subprocess.run(command, cwd=ROOT, stdout=subprocess.DEVNULL, check=False)
+        compiled.parent.mkdir(exist_ok=True)
         compiled.touch()
 
 
