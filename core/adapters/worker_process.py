@@ -147,6 +147,8 @@ class ForkServer:
         """End the server. Its workers are ended by who uses them."""
         self._drop()
         if self._process is not None:
+            with suppress(ProcessLookupError):  # it has ended
+                self._process.kill()
             await self._process.wait()
 
     async def _start(self) -> socket.socket:
