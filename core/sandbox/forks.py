@@ -17,14 +17,12 @@ def available() -> bool:
         return False
     try:
         descriptor = os.pidfd_open(os.getpid())
+        try:
+            signal.pidfd_send_signal(descriptor, 0)
+        finally:
+            os.close(descriptor)
     except OSError:
         return False
-    try:
-        signal.pidfd_send_signal(descriptor, 0)
-    except OSError:
-        return False
-    finally:
-        os.close(descriptor)
     return True
 
 

@@ -78,10 +78,10 @@ class ExtractionPool(AbstractAsyncContextManager["ExtractionPool"]):
     ) -> None:
         """Configure the processes and time limits.
 
-        `python` is another interpreter for the processes, each of which then loads the parsers. `megabytes` bounds the address space of each. A page has
-        `html_seconds` or `pdf_seconds`, HTML also `html_cpu_seconds` of CPU. `slice_seconds` is the time for which it
-        may keep other runs waiting. `retry_seconds` is the time for which a thread reads before a process is tried
-        again.
+        `python` is another interpreter for the processes, each of which then loads the parsers. `megabytes` bounds the
+        address space of each. A page has `html_seconds` or `pdf_seconds`, HTML also `html_cpu_seconds` of CPU.
+        `slice_seconds` is the time for which it may keep other runs waiting. `retry_seconds` is the time for which a
+        thread reads before a process is tried again.
         """
         self._count = count or os.cpu_count() or 1
         self._html_seconds, self._pdf_seconds = html_seconds, pdf_seconds

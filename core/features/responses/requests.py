@@ -15,7 +15,6 @@ from core.features.api.openai.requests import (
     TokenLimit,
     check_model,
     check_request,
-    last_user,
     refuse_unsupported,
 )
 from core.features.api.openai.search_sites import SearchFilters, WebSearchOptions
@@ -125,12 +124,6 @@ def read_request(request: ResponseRequest, *, accepts_instructions: bool) -> Rea
     except Refusal as refusal:
         refusal.errors = tuple(_named(fault, places, len(head), whole=whole) for fault in refusal.errors)
         raise
-
-
-def said_by_user(request: ReadRequest) -> str:
-    """Return the last message of the user."""
-    row = last_user(request.chat)
-    return request.chat.messages[row].text if row >= 0 else ""
 
 
 def _unsupported(request: ResponseRequest) -> Iterator[Fault]:
