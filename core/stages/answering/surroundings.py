@@ -6,6 +6,7 @@ is checked against, begins earlier and ends later.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 from core.model import Place
 from core.stages.answering.answer_prompt import SOURCE_TOKENS
@@ -17,6 +18,8 @@ LEAD = 400
 """The maximum characters by which a start is moved to the beginning of its sentence."""
 _LOOK = 100
 """Extra characters that are read to see whether a sentence begins or ends at the edge."""
+_sentences = lru_cache(500)(sentences)
+"""A page asks for the same passages at each move of a setting."""
 
 
 def surrounded(places: Sequence[Place], texts: Mapping[str, str], characters: int) -> tuple[Place, ...]:
@@ -58,7 +61,7 @@ def from_its_sentence(place: Place, text: str) -> Place:
     cut, and so does a sentence that would not fit into the prompt.
     """
     looked = max(0, place.start - LEAD, place.end - SOURCE_TOKENS * CHARACTERS_A_TOKEN + 1)
-    spans = sentences(text[looked : place.start + _LOOK])
+    spans = _sentences(text[looked : place.start + _LOOK])
     for begin, end in spans[bool(looked) :]:  # the start of the first sentence is not visible
         if looked + begin < place.start < looked + end:
             return replace(place, start=looked + begin)

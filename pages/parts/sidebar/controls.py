@@ -18,7 +18,7 @@ from core.run.state import Run
 from core.text.sanitize import has_words, pluralize
 from pages.parts import address, browser, document_library, markup, runtime, services, widgets
 from pages.parts.serving import streamlit_patches
-from pages.parts.sidebar.knob_control import control, default, group_of_controls, key
+from pages.parts.sidebar.knob_control import control, default, group_of_controls, key, value_of
 from pages.parts.sidebar.number_control import forget_typed
 
 LIVE = (("chunk", "Passages"), ("rank", "Ranking"))
@@ -72,22 +72,13 @@ def knobs() -> Knobs:
     Raises:
         BadInput: naming the values out of bounds.
     """
-    return Knobs.parse(
-        nested(
-            {
-                parameter.path: st.session_state.get(key(parameter), default(parameter))
-                for parameter in parameters()
-            }
-        )
-    )
+    return Knobs.parse(nested({parameter.path: value_of(parameter) for parameter in parameters()}))
 
 
 def live_knobs(run: Run, prefix: str = "knob") -> Knobs:
     """Return the run's knobs with the controls' passage and ranking knobs."""
     live = {
-        parameter.path: st.session_state.get(key(parameter, prefix), default(parameter))
-        for parameter in parameters()
-        if parameter.group in TUNED
+        parameter.path: value_of(parameter, prefix) for parameter in parameters() if parameter.group in TUNED
     }
     parsed = Knobs.parse(nested(live))
     return replace(run.knobs, chunk=parsed.chunk, rank=parsed.rank)
@@ -133,7 +124,7 @@ def origin_control() -> None:
 def chosen(path: str) -> str:
     """The selected value of a knob with named choices."""
     parameter = next(parameter for parameter in parameters() if parameter.path == path)
-    return str(st.session_state.get(key(parameter), default(parameter)))
+    return str(value_of(parameter))
 
 
 def chosen_collections() -> list[str]:

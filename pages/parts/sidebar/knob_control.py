@@ -27,6 +27,14 @@ def default(parameter: Parameter) -> Any:
     return list(value) if parameter.items else getattr(value, "value", value)
 
 
+def value_of(parameter: Parameter, prefix: str = "knob") -> Any:
+    """Return the value of a knob's control, or its default without one."""
+    try:
+        return st.session_state[key(parameter, prefix)]
+    except KeyError:
+        return default(parameter)
+
+
 def control(parameter: Parameter, *, run: Run | None = None, prefix: str = "knob", **options: Any) -> None:
     """Draw the control of a knob.
 
