@@ -80,7 +80,7 @@ class RunView:
         self.fragment(self.progress, while_working)
         left, right = st.columns([1, 1.25], gap="medium")
         with left:
-            turns.head(self.conversation)
+            turns.head(self.conversation, run)
             turns.before(self.conversation, run)
             self.fragment(self.answer, ANSWER_SECONDS.get(self.stage))
             turns.after(self.conversation, run)

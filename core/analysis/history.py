@@ -31,14 +31,14 @@ def matching_runs(
     tags: Collection[str] = (),
     mentioned: Collection[str] = (),
 ) -> tuple[RunSummary, ...]:
-    """Return the runs whose question contains every word, and those `mentioned` by id.
+    """Return the runs whose question or title contains every word, and those `mentioned` by id.
 
     A run needs one of the statuses and one of the tags. Empty means any.
     """
     return tuple(
         run
         for run in runs
-        if (run.id in mentioned or has_words(run.question, words))
+        if (run.id in mentioned or has_words(run.question, words) or has_words(run.title, words))
         and (not statuses or run.status in statuses)
         and (not tags or not set(tags).isdisjoint(run.tags))
     )
@@ -100,10 +100,11 @@ def time_of(started: datetime | None, today: date) -> str:
 def remarkable(run: RunSummary, words: str = "") -> str:
     """Return what sets a run apart in the history, in a few words, or "".
 
-    Of a run that was found by `words`, it is that they are not in its question.
+    Of a run that was found by `words`, it is where they are if not in its title.
     """
-    if not has_words(run.question, words):
-        return "found in its answer or sources"
+    if not has_words(run.title, words):
+        where = "a later question" if has_words(run.question, words) else "its answer or sources"
+        return f"found in {where}"
     if run.status in _UNFINISHED:
         return _UNFINISHED[run.status] + (" elsewhere" if run.elsewhere else "")
     if run.tags:
@@ -111,11 +112,11 @@ def remarkable(run: RunSummary, words: str = "") -> str:
     return pluralize(run.turns, "question") if run.turns > 1 else ""
 
 
-def highlighted(question: str, words: str, limit: int) -> str:
-    """Return a question as a Markdown label, with the words that were searched for highlighted."""
+def highlighted(text: str, words: str, limit: int) -> str:
+    """Return a title as a Markdown label, with the words that were searched for highlighted."""
     sought = words.casefold().split()
     parts = (
         (markdown_label(part, limit), any(word in part.casefold() for word in sought))
-        for part in one_line(question, limit).split()
+        for part in one_line(text, limit).split()
     )
     return " ".join(f":orange-background[{text}]" if found else text for text, found in parts)

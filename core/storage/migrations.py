@@ -29,12 +29,14 @@ class Schema:
     """The tables of a database.
 
     `tables` is the SQL that creates the tables of `version`, the first supported version. `steps[n]` is the SQL that
-    migrates version `version + n` to the next.
+    migrates version `version + n` to the next. `added` is one statement that creates, if it is missing, a table that
+    earlier programs of the latest version do not know: they can still use the file.
     """
 
     version: int
     tables: str
     steps: tuple[str, ...] = ()
+    added: str = ""
 
     @property
     def latest(self) -> int:
@@ -65,6 +67,8 @@ def migrate(path: Path, schema: Schema) -> None:
             hint="Move it away, or set OPENQUERY_DATA to another folder.",
         )
     if version == latest:
+        with closing(sqlite3.connect(path, timeout=BUSY_SECONDS)) as db, db:
+            db.execute(schema.added)
         return
     with closing(sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)) as db:
         use_write_ahead_log(db)
@@ -75,7 +79,7 @@ def migrate(path: Path, schema: Schema) -> None:
                 _copy(path, copy)
                 log.warning("%s is being migrated; the backup is %s", path, copy.name)
             steps = schema.steps[version - schema.version :] if version else (schema.tables, *schema.steps)
-            for statement in ";".join(steps).split(";"):
+            for statement in ";".join((*steps, schema.added)).split(";"):
                 db.execute(statement)
             db.execute(f"PRAGMA user_version = {max(version, latest)}")
 

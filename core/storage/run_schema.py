@@ -11,7 +11,7 @@ RUNS = "runs.sqlite"
 # run_users: the user whose history has a run. run_processes: the process of a live run. imported_runs: the exported JSON that a run begins with.
 # presets and labels: `user` is a digest, empty for everybody. labels: the relevance of a text range to a question.
 # `run` has the page as it was labelled, `digest` identifies the page's text. run_links: `digest` identifies a link to
-# the run.
+# the run. conversation_titles: the title that somebody gave to a conversation.
 SCHEMA = Schema(
     version=5,
     tables="""CREATE TABLE runs (
@@ -51,9 +51,15 @@ SCHEMA = Schema(
         CREATE INDEX run_links_by_run ON run_links (run)""",
         "ALTER TABLE runs ADD COLUMN searched TEXT",
     ),
+    added="""CREATE TABLE IF NOT EXISTS conversation_titles (
+        conversation TEXT PRIMARY KEY, title TEXT NOT NULL
+    ) STRICT, WITHOUT ROWID""",
 )
 
 DELETE_RUN = (
+    """DELETE FROM conversation_titles WHERE conversation =
+    (SELECT coalesce(conversation, id) FROM runs AS deleted WHERE id = ?1 AND NOT EXISTS
+    (SELECT 1 FROM runs WHERE conversation = deleted.conversation AND id <> ?1))""",
     "DELETE FROM runs WHERE id = ?",
     "DELETE FROM records WHERE run = ?",
     "DELETE FROM run_users WHERE run = ?",

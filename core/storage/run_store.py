@@ -244,6 +244,15 @@ class RunStore:
 
         self._put(write)
 
+    def rename(self, conversation: str, title: str) -> None:
+        """Name a conversation. With "" it is called by its first question again.
+
+        Raises:
+            BadInput: when the title is too long.
+        """
+        title = run_summaries.checked_title(title)
+        self._put(lambda db: run_summaries.set_title(db, conversation, title))
+
     def delete(self, run_id: str) -> None:
         """Delete the run after its queued events. It is deleted when this returns.
 

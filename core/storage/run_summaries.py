@@ -20,11 +20,15 @@ MOST_WORDS = 50
 """The most words that are searched for."""
 TAG_LIMIT = 30
 """The longest tag, in characters."""
+TITLE_LIMIT = 120
+"""The longest title of a conversation, in characters."""
 
 LIST = """SELECT id, question, started, status, seconds, knobs, pages, passages, sources,
     coalesce(conversation, id), coalesce(follows, ''),
     (SELECT count(*) FROM runs AS turn WHERE turn.conversation = runs.conversation),
     prompt_tokens, completion_tokens, cost, model_usage,
+    coalesce((SELECT title FROM conversation_titles AS named WHERE named.conversation = coalesce(runs.conversation, id)),
+        (SELECT question FROM runs AS first WHERE first.id = runs.conversation), question),
     (SELECT json_group_array(tag) FROM (SELECT tag FROM run_tags WHERE run = id ORDER BY folded_tag)),
     (SELECT process FROM run_processes WHERE run = id)
     FROM runs WHERE (?1 IS NULL OR id IN (SELECT run FROM run_users WHERE user = ?1))
@@ -67,6 +71,8 @@ class RunSummary:
     model_usage: tuple[ModelUsed, ...] = ()
     """The usage by call, see `Run.model_usage`. Empty for a run that an earlier version stored."""
     tags: tuple[str, ...] = ()
+    title: str = ""
+    """The title of the conversation: as somebody named it, else its first question."""
 
 
 def write_summary(db: sqlite3.Connection, run: Run, *, insert: bool = False) -> bool:
@@ -87,7 +93,7 @@ def write_summary(db: sqlite3.Connection, run: Run, *, insert: bool = False) -> 
 
 def summary(row: Sequence[Any]) -> RunSummary:
     """Return the summary in a row of `LIST`, without its process."""
-    run_id, question, started, status, seconds, knobs, pages, passages, sources, *rest, tags = row
+    run_id, question, started, status, seconds, knobs, pages, passages, sources, *rest, title, tags = row
     conversation, follows, turns, prompt_tokens, completion_tokens, cost, model_usage = rest
     usage = (
         None
@@ -110,6 +116,7 @@ def summary(row: Sequence[Any]) -> RunSummary:
         usage=usage,
         model_usage=_model_usage(model_usage) if model_usage else (),
         tags=tuple(json.loads(tags)),
+        title=title,
     )
 
 
@@ -135,12 +142,32 @@ def checked_tag(tag: str) -> str:
     Raises:
         BadInput: when it is empty or too long.
     """
-    tag = " ".join("".join(letter if letter.isprintable() else " " for letter in encodable(tag)).split())
-    if not tag:
-        raise BadInput("The tag is empty.", hint="Type one, such as “draft”.")
-    if len(tag) > TAG_LIMIT:
-        raise BadInput(f"The tag has {len(tag)} characters; the limit is {TAG_LIMIT}.", hint="Shorten it.")
-    return tag
+    if tag := _one_line(tag, "tag", TAG_LIMIT):
+        return tag
+    raise BadInput("The tag is empty.", hint="Type one, such as “draft”.")
+
+
+def checked_title(title: str) -> str:
+    """Return the title of a conversation on one line, or "".
+
+    Raises:
+        BadInput: when it is too long.
+    """
+    return _one_line(title, "title", TITLE_LIMIT)
+
+
+def _one_line(text: str, kind: str, limit: int) -> str:
+    line = " ".join("".join(letter if letter.isprintable() else " " for letter in encodable(text)).split())
+    if len(line) > limit:
+        raise BadInput(f"The {kind} has {len(line)} characters; the limit is {limit}.", hint="Shorten it.")
+    return line
+
+
+def set_title(db: sqlite3.Connection, conversation: str, title: str) -> None:
+    """Name a conversation. With "" it is called by its first question again."""
+    db.execute("DELETE FROM conversation_titles WHERE conversation = ?", (conversation,))
+    if title:
+        db.execute("INSERT INTO conversation_titles VALUES (?, ?)", (conversation, title))
 
 
 def add_tag(db: sqlite3.Connection, run_id: str, tag: str) -> None:

@@ -19,7 +19,14 @@ from core.storage.run_summaries import RunSummary
 
 
 def line(run_id: str, question: str = "Why?", *tags: str, **values: object) -> RunSummary:
-    fields = {"started": "", "status": RunStatus.DONE, "seconds": 1.0, "tags": tags, **values}
+    fields = {
+        "started": "",
+        "status": RunStatus.DONE,
+        "seconds": 1.0,
+        "tags": tags,
+        "title": question,
+        **values,
+    }
     return RunSummary(id=run_id, question=question, **fields)  # type: ignore[arg-type]
 
 
@@ -106,4 +113,5 @@ def test_a_run_has_one_remark_in_the_history() -> None:
     assert remarkable(line("1", "Why?", "draft", "later", turns=2)) == "draft, later"
     assert remarkable(line("1", turns=2)) == "2 questions"
     assert remarkable(line("1")) == remarkable(line("1"), "why") == ""
+    assert remarkable(line("2", "Why?", title="What are pumps?"), "why") == "found in a later question"
     assert remarkable(line("1", "Why?", "draft"), "pump") == "found in its answer or sources"

@@ -72,7 +72,15 @@ def test_three_turns_keep_their_numbers_and_are_one_entry(registry: RunRegistry)
     assert not queries.exception
     assert "pages of earlier questions" in queries.dataframe[0].value.to_string()
     listed = list(opened("runs").dataframe[0].value["question"])
-    assert listed == [THIRD], "the conversation is one entry, under its latest question"
+    assert listed == [first.question], "the conversation is one entry, under its first question"
+
+    app = opened(run=third.id)
+    title = app.text_input(key=f"thread_title_{first.id}")
+    assert title.value == first.question
+    title.set_value("The cost of overlap").run()
+    assert "The cost of overlap" in html(app)
+    listed = list(opened("runs").dataframe[0].value["question"])
+    assert listed == ["The cost of overlap"]
 
 
 def test_a_draft_takes_ones_own_words_or_is_cancelled(registry: RunRegistry) -> None:

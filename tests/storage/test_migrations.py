@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -45,6 +46,18 @@ def test_new_and_older_files_get_the_same_tables(tmp_path: Path) -> None:
     assert _tables(path) == _tables(tmp_path / "new.sqlite") == ["one", "two"]
     with closing(sqlite3.connect(path)) as db:
         assert db.execute("SELECT a FROM one").fetchall() == [("kettle",)]
+
+
+def test_an_added_table_changes_no_version(tmp_path: Path) -> None:
+    path = tmp_path / "book.sqlite"
+    migrate(path, TWO)
+    added = replace(TWO, added="CREATE TABLE IF NOT EXISTS three (c)")
+    for file in (path, tmp_path / "new.sqlite", path):
+        migrate(file, added)
+        assert _tables(file) == ["one", "three", "two"]
+        assert version_of(file) == TWO.latest
+    migrate(path, TWO)
+    assert list(tmp_path.glob("*.bak")) == []
 
 
 def test_copy_of_the_older_file_is_kept_for_its_owner(tmp_path: Path) -> None:

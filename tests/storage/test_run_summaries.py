@@ -8,10 +8,12 @@ import pytest
 
 from core.config.knobs import Knobs
 from core.errors import BadInput
+from core.model import AnswerFrom
 from core.run import events as e
+from core.run.conversation import next_turn
 from core.run.state import Run, RunStatus
 from core.storage.run_store import RunStore
-from core.storage.run_summaries import TAG_LIMIT, RunSummary
+from core.storage.run_summaries import TAG_LIMIT, TITLE_LIMIT, RunSummary
 from tests.samples import USAGE, records, until
 
 
@@ -85,6 +87,26 @@ def test_tags_are_added_removed_and_deleted_with_their_run(store: RunStore, tmp_
     store.flush()
     with closing(sqlite3.connect(tmp_path / "runs.sqlite")) as db:
         assert db.execute("SELECT count(*) FROM run_tags").fetchone() == (0,)
+
+
+def test_a_conversation_is_called_by_its_first_question_or_its_given_title(store: RunStore) -> None:
+    first = _stored(store, *until(e.RunDone))
+    turn = next_turn(first, written="And then?", answer_from=AnswerFrom.SEARCH)
+    began = e.RunStarted("run-2", "Then?", Knobs(), "2026-01-02T03:05:05+00:00", turn=turn)
+    _stored(store, began, *until(e.RunDone)[1:])
+    assert [line.title for line in store.history(10)] == [first.question] * 2
+    store.rename(first.id, "  All\nof it ")
+    assert [line.title for line in store.history(10)] == ["All of it"] * 2
+    with pytest.raises(BadInput, match="limit is 120"):
+        store.rename(first.id, "x" * (TITLE_LIMIT + 1))
+    store.delete("run-1")
+    assert _line(store).title == "All of it", "while it has a turn"
+    store.rename(first.id, "")
+    assert _line(store).title == "Then?"
+    store.rename(first.id, "Once more")
+    store.delete("run-2")
+    with store.transaction("unreadable") as db:
+        assert db.execute("SELECT count(*) FROM conversation_titles").fetchone() == (0,)
 
 
 @pytest.mark.parametrize(("tag", "word"), [("  \n", "empty"), ("x" * (TAG_LIMIT + 1), "limit is 30")])

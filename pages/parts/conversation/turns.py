@@ -3,13 +3,14 @@
 from collections.abc import Sequence
 
 import streamlit as st
-from htpy import div, p, span
+from htpy import div, h2, p, span
 
 from core.analysis.conversation import answered_from, thread
 from core.analysis.run_usage import run_usage
 from core.model import readable
+from core.run.run_ids import is_link
 from core.run.state import Run
-from core.storage.run_summaries import RunSummary
+from core.storage.run_summaries import TITLE_LIMIT, RunSummary
 from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import one_line, pluralize
 from pages.parts import markup, runtime, widgets
@@ -30,8 +31,8 @@ def turns_of(run: Run) -> tuple[RunSummary, ...]:
     return ()
 
 
-def head(turns: Sequence[RunSummary]) -> None:
-    """Draw the usage of a conversation above its first turn. Nothing is drawn for a single question."""
+def head(turns: Sequence[RunSummary], run: Run) -> None:
+    """Draw the title and usage of a conversation above its first turn. Nothing is drawn for a single question."""
     if len(turns) < 2:
         return
     usage = run_usage([call for turn in turns for call in turn.model_usage], runtime.prices())
@@ -40,7 +41,29 @@ def head(turns: Sequence[RunSummary]) -> None:
         facts.append(f"{'≈' if usage.estimated else ''}{pluralize(usage.tokens.total_tokens, 'token')}")
     if usage.cost_text:
         facts.append(f"cost {usage.cost_text}")
-    markup.show(markup.kicker("Conversation", ", ".join(facts)))
+    title = turns[0].title
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="thread_head"):
+        markup.show(div(".oq-thread")[h2(dir="auto")[title], span[", ".join(facts)]])
+        if not is_link(run.id):
+            _rename(turns[0], title)
+
+
+def _rename(first: RunSummary, title: str) -> None:
+    key = f"thread_title_{first.conversation}"
+
+    def rename() -> None:
+        conversation, written = first.conversation, st.session_state[key]
+        runtime.change_runs([first.id], lambda: runtime.runs().store.rename(conversation, written))
+
+    with st.popover("Rename", icon=":material/edit:", type="tertiary", key="thread_rename"):
+        st.text_input(
+            "Title of the conversation",
+            title[:TITLE_LIMIT],
+            max_chars=TITLE_LIMIT,
+            key=key,
+            on_change=rename,
+            help="Empty: its first question.",
+        )
 
 
 def before(turns: Sequence[RunSummary], run: Run) -> None:

@@ -17,7 +17,7 @@ from pages.parts.problems import refusal, shown
 PAGE_SIZE = 20
 """Runs on one page of the drawer."""
 TABLE = "pages/runs.py"
-QUESTION_CHARACTERS = 160
+TITLE_CHARACTERS = 160
 
 
 def drawer(on_dismiss: Callable[[], None], opened: str) -> None:
@@ -69,12 +69,12 @@ def _rows(runs: Sequence[RunSummary], words: str, opened: str) -> tuple[RunSumma
 
 def _row(run: RunSummary, words: str, notes: Sequence[str]) -> bool:
     """Draw a run as a box to tick and a link. Returns whether it is ticked."""
-    question = highlighted(run.question, words, QUESTION_CHARACTERS)
+    title = highlighted(run.title, words, TITLE_CHARACTERS)
     with st.container(key=f"drawer_run_{run.id}", horizontal=True, vertical_alignment="top", gap="xsmall"):
-        ticked = st.checkbox(f"Tick: {run.question[:80]}", key=f"tick_{run.id}", label_visibility="collapsed")
+        ticked = st.checkbox(f"Tick: {run.title[:80]}", key=f"tick_{run.id}", label_visibility="collapsed")
         st.page_link(
             runtime.RESEARCH,
-            label=f"{question} :small[:gray[{markdown_label(' · '.join(filter(None, notes)))}]]",
+            label=f"{title} :small[:gray[{markdown_label(' · '.join(filter(None, notes)))}]]",
             query_params={"run": run.id},
         )
     return ticked

@@ -17,7 +17,7 @@ from core.storage.run_summaries import RunSummary
 from pages.parts import browser, runtime, tables
 
 VISIBLE_ROWS = 18
-QUESTION_CHARACTERS = 160
+TITLE_CHARACTERS = 160
 STATUS_WORDS = {
     RunStatus.QUEUED: "◌ queued",
     RunStatus.RUNNING: "◌ running",
@@ -72,7 +72,7 @@ def _table(runs: Sequence[RunSummary], usages: Sequence[RunUsage], defaults: Kno
 
 def _cells(run: RunSummary, usage: RunUsage, defaults: Knobs) -> dict[str, Any]:
     return {
-        "question": tables.text_in_view(run.question, QUESTION_CHARACTERS),
+        "question": tables.text_in_view(run.title, TITLE_CHARACTERS),
         "when": datetime.fromisoformat(run.started) if run.started else None,
         "status": STATUS_WORDS[run.status] + (" elsewhere" if run.elsewhere else ""),
         "turns": run.turns,
@@ -90,7 +90,9 @@ def _cells(run: RunSummary, usage: RunUsage, defaults: Knobs) -> dict[str, Any]:
 def _columns(tags: Sequence[str]) -> dict[str, Any]:
     column, narrow = st.column_config, browser.is_narrow()
     return {
-        "question": column.TextColumn("question", width=132 if narrow else 296),
+        "question": column.TextColumn(
+            "question", width=132 if narrow else 296, help="Or the title of a conversation"
+        ),
         "when": column.DatetimeColumn(
             "when",
             format="D MMM, HH:mm" if narrow else "D MMM YYYY, HH:mm",
