@@ -42,14 +42,14 @@ class Parameter:
         """The title of a control that has no room for the unit behind its number."""
         return f"{self.title} ({self.control.unit})" if self.control.unit else self.title
 
-    def value_text(self, value: Any) -> str:
-        """Return a value as it is shown: its label, or the number with its unit."""
+    def value_text(self, value: Any, *, unit: bool = True) -> str:
+        """Return a value as it is shown: its label, or the number, by default with its unit."""
         if isinstance(value, bool):
             return "on" if value else "off"
         if isinstance(value, int | float):
             if label := self.control.labels.get(int(value)) if value == int(value) else None:
                 return label
-            return f"{value:.10g} {self.control.unit}".strip()
+            return f"{value:.10g} {self.control.unit if unit else ''}".strip()
         if isinstance(value, list | tuple):
             return ", ".join(map(str, value)) or "none"
         return self.control.labels.get(str(value), str(value)) or "any"

@@ -46,7 +46,7 @@ def rankings_are_measured(app: App, show: Show) -> None:
     expect(conclusion).to_contain_text("No other setting is ahead of the defaults")
     reached = found(conclusion.inner_text(), r"nDCG@10 of documents (\.\d+)")
     says(f"*No other setting is ahead of the defaults*, with nDCG@10 of documents {reached}.")
-    row = app.keyed("evaluate_settings").locator("tbody tr", has_text="bm25")
+    row = app.keyed("evaluate_settings").locator("tbody tr", has_text="BM25")
     lower = found(row.inner_text(), r"−(\.\d+)")
     says(f"`bm25` is {lower} lower, but its bar crosses the amber line")
     chance = round(1 / float(found(row.inner_text(), r"−\.\d+ (\.\d+)")))

@@ -141,7 +141,7 @@ def test_data_set_question_opens_in_explain_and_compare(registry: RunRegistry) -
     assert results.questions[lost.question] in app.markdown[-1].value
     assert "<mark>" in page
     assert "Its passage is at rank " in page
-    assert "cosine → <b>bm25</b>" in page
+    assert "cosine → <b>BM25</b>" in page
     app.button(key="evaluate_next_question").click().run()
     assert app.query_params["question"] == next_one.question
 
@@ -176,7 +176,7 @@ def test_picked_settings_are_lined_up_beside_the_baseline(registry: RunRegistry)
     assert not app.exception
     assert "2 settings beside the baseline" in page
     assert page.count('aria-checked="true"') == 2
-    assert "<b>bm25</b>" in page and "excerpt recall" in page
+    assert "<b>BM25</b>" in page and "excerpt recall" in page
     app.button(key="evaluate_unpick").click().run()
     assert "beside the baseline" not in html(app)
 
@@ -198,7 +198,7 @@ def test_experiments_over_the_same_questions_are_opened_together(registry: RunRe
     assert 'aria-label="compare passage size 300"' in page
     app = opened("evaluate", experiment=first, **{"with": [other]})
     assert "different questions" in app.error[0].value
-    assert "ranking bm25" in html(app)
+    assert "ranking BM25" in html(app)
 
 
 def stored_runs(registry: RunRegistry) -> list[Run]:

@@ -96,7 +96,7 @@ def axes(results: Results, metric: str) -> tuple[Axis, ...]:
                 name=effect.path,
                 title=column(effect.path),
                 share=effect.share,
-                values=tuple(map(value_text, distinct)),
+                values=tuple(value_text(effect.path, value) for value in distinct),
                 figures=tuple(float(distinct.index(value)) for value in own),
             )
         )

@@ -9,7 +9,7 @@ from typing import Any
 
 from core.config.knob_changes import apply_changes, changes, knob_values
 from core.config.knobs import Knobs
-from core.config.schema import nested, parameters
+from core.config.schema import Parameter, nested, parameters
 from core.errors import BadInput
 
 SETTINGS_LIMIT = 10_000
@@ -172,7 +172,7 @@ def _table(group: str, values: Any) -> Mapping[str, Any]:
 def words(setting: str) -> str:
     """Return the changes of a setting with the names of the controls.
 
-    For example `ranking bm25, passage size 300`, or `the defaults`. The name of its experiment comes first, if the
+    For example `ranking BM25, passage size 300`, or `the defaults`. The name of its experiment comes first, if the
     setting has it.
     """
     experiment, separator, own = setting.rpartition(PREFIX)
@@ -180,25 +180,25 @@ def words(setting: str) -> str:
     changed = [path for path, value in knobs.items() if value != defaults[path]]
     if own != DEFAULTS and not changed:
         return setting  # knobs of another version
-    texts = ", ".join(f"{column(path)} {value_text(knobs[path])}" for path in changed)
+    texts = ", ".join(f"{column(path)} {value_text(path, knobs[path])}" for path in changed)
     return f"{experiment}{separator}{texts or _THE_DEFAULTS}"
 
 
 def is_plural(setting: str) -> bool:
-    """Return whether a verb after `words(setting)` is plural: the defaults beat, ranking bm25 beats."""
+    """Return whether a verb after `words(setting)` is plural: the defaults beat, ranking BM25 beats."""
     return words(setting).endswith(_THE_DEFAULTS)
 
 
 @cache
+def _knob(path: str) -> Parameter:
+    return next(parameter for parameter in parameters() if parameter.path == path)
+
+
 def column(path: str) -> str:
     """Return the heading of a knob's column: its control's title in lower case."""
-    return next(parameter.title for parameter in parameters() if parameter.path == path).lower()
+    return _knob(path).title.lower()
 
 
-def value_text(value: Any) -> str:
-    """Return a knob's value as displayed: `on`, `off`, a name or a number."""
-    if isinstance(value, bool):
-        return "on" if value else "off"
-    return (
-        f"{value:g}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else str(value)
-    )
+def value_text(path: str, value: Any) -> str:
+    """Return a knob's value as its control shows it, without its unit."""
+    return _knob(path).value_text(value, unit=False)

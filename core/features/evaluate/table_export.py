@@ -53,7 +53,10 @@ def table_file(settings: SettingTable, ending: str) -> bytes:
 
 def _record(row: SettingRow, settings: SettingTable) -> dict[str, Any]:
     test = row.test
-    knobs = {column(path): " = ".join(map(value_text, values)) for path, values in row.values.items()}
+    knobs = {
+        column(path): " = ".join(value_text(path, value) for value in values)
+        for path, values in row.values.items()
+    }
     return {
         **knobs,
         settings.metric: row.mean.mean,

@@ -72,7 +72,9 @@ def _figures(results: Results, metric: str, names: Sequence[str]) -> Element:
         (
             column(path),
             [
-                b[value_text(values[path])] if values[path] != defaults[path] else value_text(values[path])
+                b[value_text(path, values[path])]
+                if values[path] != defaults[path]
+                else value_text(path, values[path])
                 for values in knobs
             ],
         )

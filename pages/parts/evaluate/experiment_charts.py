@@ -40,7 +40,7 @@ def effects_chart(effects: Sequence[KnobEffect], metric: str, *, dark: bool) -> 
         is_default = [value == defaults[effect.path] for value, _ in effect.values]
         is_ordered = all(isinstance(value, int | float) for value, _ in effect.values)
         figure.add_scatter(
-            x=[markup.html(one_line(value_text(value), 14)) for value, _ in effect.values],
+            x=[markup.html(one_line(value_text(effect.path, value), 14)) for value, _ in effect.values],
             y=[interval.mean for _, interval in effect.values],
             mode="lines+markers" if is_ordered else "markers",
             line={"width": 1, "color": REST[dark]},

@@ -286,7 +286,7 @@ def _settings(
         table = settings_table(settings, opened, most, picked, tested=tested, columns=columns)
         markup.show(div(".oq-planned", style=f"--rows:{min(planned, most + 1)}")[table])
     shown, total = min(most + 1, len(settings.rows)), len(settings.rows)
-    fixed = ", ".join(f"{column(path)} {value_text(value)}" for path, value in settings.fixed.items())
+    fixed = ", ".join(f"{column(path)} {value_text(path, value)}" for path, value in settings.fixed.items())
     markup.show(
         div(".oq-notes")[
             span[f"{shown:,} of {pluralize(total, 'row')}; a = b: same result for every question"],

@@ -8,7 +8,7 @@ from htpy import p, span
 from core.config.schema import Parameter, parameters
 from core.errors import BadInput
 from core.features.evaluate.services.experiments import Experiments
-from core.features.evaluate.sweep import SWEPT, value_text
+from core.features.evaluate.sweep import SWEPT
 from pages.parts import markup
 
 ROWS = ("rank.strategy", "chunk.boundary", "chunk.size", "chunk.overlap", "rank.rerank", "rank.top_k")
@@ -57,7 +57,7 @@ def _row(experiments: Experiments, knob: Parameter, swept: Swept, faults: list[s
             selection_mode="multi",
             default=values if knob.path in ALL_CHOSEN else [knob.default],
             key=key,
-            format_func=lambda value: f"{'◆ ' * (value == knob.default)}{value_text(value)}",
+            format_func=lambda value: f"{'◆ ' * (value == knob.default)}{knob.value_text(value)}",
             help=knob.description,
             persist_state="session",
         )

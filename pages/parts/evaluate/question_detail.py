@@ -242,7 +242,10 @@ def _knobs(
         link = markup.pick_link("setting", neighbour.setting)[column(neighbour.path)]
         return tr[
             td[link],
-            td[f"{value_text(own[neighbour.path])} → ", b[value_text(neighbour.value)]],
+            td[
+                f"{value_text(neighbour.path, own[neighbour.path])} → ",
+                b[value_text(neighbour.path, neighbour.value)],
+            ],
             td(".n")[f"{relevant_text.rank:,}" if relevant_text and relevant_text.rank else "–"],
             td(".n")["" if figure is None else metric_text(figure)],
             td[

@@ -148,7 +148,8 @@ def pick_box(kind: str, name: str, picked: bool, label: str) -> Element:
 def _knob(path: str, values: Sequence[Any], default: Any) -> Node:
     """Return a knob's values, dark if they differ from the default. Several values have the same effect."""
     texts = [
-        b[value_text(value)] if value != default else span(".default")[value_text(value)] for value in values
+        b[value_text(path, value)] if value != default else span(".default")[value_text(path, value)]
+        for value in values
     ]
     return [[" = ", text] if place else text for place, text in enumerate(texts)]
 

@@ -168,6 +168,10 @@ def test_where_nothing_is_better_the_sentence_says_so() -> None:
     )
     assert str(conclude(results(SWEEP.results[0]), METRIC, "defaults")).startswith("One setting is measured")
     assert words("rank.rerank:true") == "rerank on"
+    assert (
+        words("rank.strategy:bm25 rank.per_page:-1 rank.per_page:0")
+        == "ranking BM25, passages per page no limit"
+    )
 
 
 def test_the_table_leaves_as_csv_parquet_and_markdown() -> None:
