@@ -23,6 +23,8 @@ PHASES = (
     (Phase.ANSWER, "Answer"),
 )
 """The phases with their displayed titles."""
+MOST_BEST = 5
+"""The most best passages to show while the answer is not there."""
 
 _CELL = {Phase.CHECK: Phase.ANSWER}
 """Phases without a cell in the stepper, and the phases that show them."""
@@ -273,7 +275,7 @@ def retriable(run: Run) -> tuple[str, ...]:
 
 
 def best_so_far(run: Run) -> tuple[tuple[float, str, str], ...]:
-    """Return `(cosine, passage, site)` of the five best passages so far, best first."""
+    """Return `(cosine, passage, site)` of the best passages so far, best first."""
     embedded = (
         passage
         for passage in run.passages
@@ -283,7 +285,7 @@ def best_so_far(run: Run) -> tuple[tuple[float, str, str], ...]:
     for passage in sorted(embedded, key=lambda passage: -_finite(run.live_cosine[passage.id])):
         score = run.live_cosine[passage.id]
         best.setdefault(passage.text, (score, passage.text, site(run.pages[passage.place.page].url)))
-        if len(best) == 5:
+        if len(best) == MOST_BEST:
             break
     return tuple(best.values())
 

@@ -161,7 +161,10 @@ def how_to_read(sentence: str, slug: str) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="how_to_read"):
         markup.show(p(".oq-reading")[sentence])
         st.page_link(
-            "pages/handbook.py", label=title, icon=":material/menu_book:", query_params={"article": slug}
+            "pages/handbook.py",
+            label=f"Handbook: {title}",
+            icon=":material/menu_book:",
+            query_params={"article": slug},
         )
 
 

@@ -32,6 +32,7 @@ MARK = "#E08A00"
 MARKER = {False: "#CC7A00", True: "#F0A63A"}
 """The mark's colour for thin lines and small marks. The contrast on the card is 3:1."""
 LABELS = {"bm25": "BM25"}
+FUSED = "The ranks by cosine and by BM25 in one score: reciprocal rank fusion."
 """Screen names of scores, if different."""
 OTHERS = "other passages"
 TEMPLATE = {

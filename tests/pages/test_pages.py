@@ -421,7 +421,7 @@ def test_stopped_run_shows_its_ranking_and_answers_from_it(registry: RunRegistry
     app = opened(run=run.id)
     assert not app.exception
     assert len(app.dataframe[0].value) == 2
-    assert "The run was stopped. 2 of 2 passages are ranked by cosine." in html(app)
+    assert "The run was stopped. The ranking is complete." in html(app)
     assert "Best passages so far" in html(app)
     offer = app.button(key="answer_now")
     assert offer.label == "Answer now from 2 of 3 pages"

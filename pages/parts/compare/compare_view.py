@@ -69,14 +69,13 @@ def _figures(difference: RankingDiff, answers: AnswerPair) -> Element:
     seconds = [side.seconds for side in answers.sides()]
     return div(".oq-compared")[
         _figure(f"{shared} of {sources}", f"{plural(sources, 'source')} in both"),
-        _figure(_both(before.context_tokens, after.context_tokens), "tokens of context", TOKENS),
+        _figure(
+            _both(before.context_tokens, after.context_tokens), "tokens of context", rank_changes.ESTIMATED
+        ),
         before.passages != after.passages and _figure(_both(before.passages, after.passages), "passages"),
         all(seconds)
         and _figure(" → ".join(map(markup.duration, filter(None, seconds))), "to write the answer"),
     ]
-
-
-TOKENS = "Estimated: four characters a token"
 
 
 def _figure(value: str, label: str, hint: str = "") -> Element:
@@ -122,7 +121,7 @@ def _measures(difference: RankingDiff, ranked: Mapping[str, Run]) -> None:
     if not measures.open:
         return
     with measures:
-        markup.show(rank_changes.comparison_facts(difference))
+        markup.show(rank_changes.comparison_facts(difference), rank_changes.measures(difference))
         markup.show(markup.kicker("All rank changes", "select a row to see the passage in its article"))
         rank_changes.change_table(difference, ranked["a"], ranked["b"], "rank_changes", ("A", "B"))
         for column, (side, run) in zip(st.columns(2, gap="medium"), ranked.items(), strict=True):

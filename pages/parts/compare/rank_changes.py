@@ -17,29 +17,33 @@ OPENED = "rank_change"
 
 
 def comparison_facts(diff: RankingDiff, *first: Element) -> Element:
-    """The metrics of the comparison, after the given facts."""
+    """Return what the context gains and loses, after the given facts. What stays the same is left out."""
     entered = sum(change.entered for change in diff.changes)
     left = sum(change.left for change in diff.changes)
-    depths = " · ".join(f"{k}" for k in diff.at)
-    nearest = " · ".join(f"{share:.2f}" for share in diff.at.values())
+    shared = sum(bool(change.before_number and change.after_number) for change in diff.changes)
     difference = diff.after.context_tokens - diff.before.context_tokens
+    passages = diff.before.passages, diff.after.passages
     return markup.facts(
         *first,
+        markup.fact(f"{shared} of {shared + left}", plural(shared + left, "source") + " in both"),
+        bool(entered)
+        and markup.fact(_signed(entered), "entered", "Passages only in the second context", "good"),
+        bool(left) and markup.fact(_signed(-left), "left", "Passages only in the first context", "bad"),
+        bool(difference)
+        and markup.fact(_signed(difference), plural(abs(difference), "context token"), ESTIMATED),
+        passages[0] != passages[1]
+        and markup.fact(f"{passages[0]:,} → {passages[1]:,}", plural(passages[1], "passage")),
+    )
+
+
+def measures(diff: RankingDiff) -> Element:
+    """Return how alike the rankings are, in measures of the literature."""
+    depths = " · ".join(f"{k}" for k in diff.at)
+    nearest = " · ".join(f"{share:.2f}" for share in diff.at.values())
+    return markup.facts(
         markup.fact(f"{diff.overlap:.2f}", "rank-biased overlap", OVERLAP),
         markup.fact(f"{diff.contexts:.2f}", "Jaccard of the contexts", JACCARD),
         markup.fact(nearest, f"Jaccard at {depths}", JACCARD),
-        markup.fact(
-            _signed(entered), "entered", "Passages only in the second context", "good" if entered else ""
-        ),
-        markup.fact(_signed(-left), "left", "Passages only in the first context", "bad" if left else ""),
-        markup.fact(
-            _signed(difference),
-            plural(abs(difference), "context token"),
-            "Estimated: four characters a token",
-        ),
-        markup.fact(
-            f"{diff.before.passages:,} → {diff.after.passages:,}", plural(diff.after.passages, "passage")
-        ),
     )
 
 
@@ -54,6 +58,8 @@ def changes_without(run: Run, rest: Run, key: str, nothing: str, *first: Element
         markup.show_empty(nothing, "playlist_remove")
         return False
     markup.show(comparison_facts(diff, *first))
+    with st.expander("Measures", icon=":material/table_chart:", key=f"{key}_measures", type="compact"):
+        markup.show(measures(diff))
     change_table(diff, run, rest, key)
     return True
 
@@ -62,6 +68,7 @@ def _signed(count: int) -> str:
     return f"{count:+,}".replace("-", "−") if count else "0"
 
 
+ESTIMATED = "Estimated: four characters a token"
 OVERLAP = "1: same order, 0: nothing in common; the first ten ranks have 86 % of the weight."
 JACCARD = "Intersection over union: 1 is the same set, 0 is nothing in common."
 

@@ -213,6 +213,12 @@ def _added(draft: FollowUpDraft) -> Node:
     return p(".oq-added", dir="auto")[pieces]
 
 
+COVERAGE = (
+    "How well the best passage covers the question: half of it is the share of the question's words that it has, "
+    "rare words counting more, half its similarity to the question."
+)
+
+
 def _coverage(coverage: Coverage) -> Element:
     terms = (
         span(class_=["oq-term", {"missing": not term.passages}])[
@@ -221,7 +227,7 @@ def _coverage(coverage: Coverage) -> Element:
         for term in coverage.terms
     )
     return div(".oq-coverage")[
-        div(".figure")[
+        div(".figure", title=COVERAGE)[
             "Coverage of the pages in hand ",
             span(".value")[decimal(coverage.value, 2)],
             div(".oq-meter", role="img", aria_label=f"Coverage {decimal(coverage.value, 2)}")[

@@ -317,7 +317,7 @@ def _charts(results: Results, settings: SettingTable, *, tested: bool) -> None:
             alt=f"{settings.metric} by the values of each knob",
         )
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="evaluate_cost_line"):
-        markup.show(markup.kicker("Quality for its cost"))
+        markup.show(markup.kicker("Quality for its cost", "on the line: nothing is better and cheaper"))
         st.space("stretch")
         cost = _cost()
     with st.container(key="clickable_costs"):

@@ -105,11 +105,13 @@ def _facts(attributed: Attribution) -> None:
                 f"The cited source has a sentence with a {name} of at least {decimal(attributed.limit, 2)}",
             ),
             markup.fact(f"{summary.used}/{summary.sources}", f"{plural(summary.sources, 'passage')} cited"),
-            markup.fact(
-                f"{summary.unknown_numbers}",
-                f"{plural(summary.unknown_numbers, 'number')} not in the cited sources",
+            bool(summary.unknown_numbers)
+            and markup.count(
+                summary.unknown_numbers,
+                "number",
+                " not in the cited sources",
                 "Numbers and dates of the answer",
-                "bad" if summary.unknown_numbers else "",
+                "bad",
             ),
             markup.author(f"{name}, threshold {decimal(attributed.limit, 2)}"),
         )

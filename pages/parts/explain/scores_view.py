@@ -50,7 +50,8 @@ def _curve(run: Run) -> None:
         return
     elbow_rank = elbow(np.asarray(curve.scores, dtype=np.float32))
     note = f"elbow, where the curve bends most, after rank {elbow_rank}" if elbow_rank else ""
-    markup.show(markup.kicker(f"{passage_charts.score_name(curve)} by rank", note))
+    hint = passage_charts.FUSED if curve.name == "fused" else ""
+    markup.show(markup.kicker(f"{passage_charts.score_name(curve)} by rank", note, hint=hint))
     figure = go.Figure(passage_charts.score_chart(curve, run, dark=page_frame.dark(), others=True).to_dict())
     figure.update_layout(height=340)
     if elbow_rank:

@@ -61,7 +61,7 @@ def filters(runs: Sequence[RunSummary]) -> tuple[str, tuple[RunSummary, ...]]:
         )
         with st.popover("Import a run", icon=":material/upload:", type="tertiary", key="import"):
             st.file_uploader(
-                "A run exported as a bundle or as JSON",
+                "A run that OpenQuery exported, as .zip or .json",
                 type=["zip", "json"],
                 key=f"import_{st.session_state.get('imports', 0)}",
                 max_upload_size=LIMIT // 1_000_000,

@@ -179,7 +179,9 @@ def _body(run: Run, now: float) -> None:
         elif run.waits_for_approval:
             markup.show(p(".oq-reading")["The plan below waits for your approval."])
         elif run.error is None:
-            markup.show(p(".oq-reading")["No answer: the run ended before one was written."], best)
+            stopped = run.status is RunStatus.STOPPED
+            why = "Stopped before the answer." if stopped else "The run ended before an answer was written."
+            markup.show(p(".oq-reading")[why], best)
     if run.error:
         hint = f"\n\n{markdown_label(run.error.hint, 400)}" if run.error.hint else ""
         st.error(f"**{markdown_label(run.error.message, 500)}**{hint}", icon=":material/error:")

@@ -282,14 +282,21 @@ def _all_labels(labels: RunLabels, run: Run) -> None:
     everything = (*placed.labels, *placed.gone, *placed.elsewhere)
     qrels = to_qrels(run.question, everything).encode()
     widgets.download_button(
-        "Export as qrels",
+        "Export labels (qrels)",
         lambda: qrels,
         "labels.qrels",
         "text/plain",
         key="labels_export",
         help="A line for each label with the question, the passage and the grade, as TREC's tools read it",
     )
-    st.file_uploader("Import qrels", key="labels_import", max_upload_size=2, on_change=_import, args=(run,))
+    st.file_uploader(
+        "Import labels (qrels)",
+        key="labels_import",
+        max_upload_size=2,
+        on_change=_import,
+        args=(run,),
+        help="A file as Export writes it. Qrels are relevance judgements: a question, a passage and a grade a line.",
+    )
 
 
 @_reported

@@ -6,6 +6,7 @@ import streamlit as st
 from htpy import Element, Node, b, bdi, div, li, p, span, ul
 
 from core.analysis.progress import (
+    MOST_BEST,
     HitProgress,
     PageOutcome,
     best_so_far,
@@ -14,6 +15,7 @@ from core.analysis.progress import (
     retriable,
 )
 from core.model import Author, Page
+from core.model.passage_urls import site
 from core.run.run_ids import is_link
 from core.run.state import Run
 from core.text.display import decimal
@@ -58,7 +60,15 @@ def live(run: Run) -> None:
 
 
 def best_passages(run: Run) -> Node:
-    """Return the best embedded passages. Empty before the first batch."""
+    """Return the first passages of the context, before the ranking the best embedded ones. Empty before any."""
+    if run.sources:
+        context = [
+            div(".oq-best")[
+                b[str(source.number)], p[source.passage.text[:BEST_CHARACTERS]], span[site(source.url)]
+            ]
+            for source in run.sources[:MOST_BEST]
+        ]
+        return [markup.kicker("Passages in the context", "in their order"), *context]
     rows = [
         div(".oq-best")[b[decimal(cosine, 2)], markup.meter(cosine), p[text[:BEST_CHARACTERS]], span[site]]
         for cosine, text, site in best_so_far(run)

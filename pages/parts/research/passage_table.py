@@ -88,11 +88,12 @@ def _charts(tuned: Callable[[], Run]) -> None:
             markup.show_empty(f"No map: the vectors of the passages {why}.", "scatter_plot")
         else:
             points = passage_charts.shown_points(table, projected)
-            note = f"{sum(projected.explained):.0%} of variance"
-            if len(points) < len(table):
-                note += f"; {len(points):,} of {pluralize(len(table), 'passage')} drawn"
+            note = (
+                f"{len(points):,} of {pluralize(len(table), 'passage')}" if len(points) < len(table) else ""
+            )
             legend = ("context", "context"), ("question", "question")
-            markup.show(markup.kicker("Embedding map", note, *legend))
+            hint = f"A view in two dimensions, which keep {sum(projected.explained):.0%} of the variance of the vectors."
+            markup.show(markup.kicker("Embedding map", note, *legend, hint=hint))
             st.plotly_chart(
                 passage_charts.embedding_map(run, table, projected, dark=dark),
                 key="map",
@@ -105,7 +106,8 @@ def _charts(tuned: Callable[[], Run]) -> None:
     with right:
         if curve := score_curve(run):
             score = passage_charts.score_name(curve)
-            markup.show(markup.kicker(f"{score} by rank"))
+            hint = passage_charts.FUSED if curve.name == "fused" else ""
+            markup.show(markup.kicker(f"{score} by rank", hint=hint))
             st.plotly_chart(
                 passage_charts.score_chart(curve, run, dark=dark),
                 key="curve",

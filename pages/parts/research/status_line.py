@@ -118,11 +118,14 @@ def _kept(run: Run) -> None:
 
 def _offer(run: Run, tuned: Run, offer: AnswerOffer) -> None:
     ranked = (
-        f"{offer.ranked:,} of {pluralize(offer.passages, 'passage')} {plural(offer.ranked, 'is', 'are')} ranked by {_strategy(offer.strategy)}."
+        "The ranking is complete."
+        if offer.strategy and offer.ranked == offer.passages
+        else f"{offer.ranked:,} of {pluralize(offer.passages, 'passage')} {plural(offer.ranked, 'is', 'are')} ranked by {_strategy(offer.strategy)}."
         if offer.strategy
         else f"{offer.pages:,} of {pluralize(offer.hits, 'page')} {plural(offer.pages, 'was', 'were')} read; their passages are not ranked."
     )
-    _line("stop_circle", f"{ENDS.get(run.status, '')} {ranked}", "cut")
+    end = "The answer failed." if offer.model_failed else ENDS.get(run.status, "")
+    _line("stop_circle", f"{end} {ranked}", "cut")
     if is_link(run.id):
         return
     if offer.model_failed:
