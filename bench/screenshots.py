@@ -166,7 +166,7 @@ def _evaluate(browser: Browser, site: Site, folder: Path) -> None:
     pictured(page, folder / "evaluate.png")
     app.keyed("evaluate_settings").get_by_role("link", name="ranking cosine").click()
     app.keyed("evaluate_choices").get_by_role("radio", name="Questions").click()
-    expect(app.keyed("evaluate_bump").locator(".scatterlayer .trace").first).to_be_visible()
+    expect(app.own("ranks")).to_be_visible()
     page.mouse.move(0, 0)
     pictured(page, folder / "evaluate-question.png")
     app.keyed("evaluate_head").get_by_role("radio", name="New").click()

@@ -203,7 +203,7 @@ def evaluate(visit: Visit, web_run: WebRun) -> None:
     visit.look_at_part("Evaluate, knobs", MAIN)
     app.keyed("evaluate_settings").get_by_role("link").last.click()
     app.keyed("evaluate_choices").get_by_role("radio", name="Questions").click()
-    expect(app.keyed("evaluate_bump").locator(".scatterlayer .trace").first).to_be_visible()
+    expect(app.own("ranks")).to_be_visible()
     visit.look_at_part("Evaluate, a question", MAIN)
 
 

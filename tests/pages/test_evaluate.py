@@ -1,6 +1,7 @@
 """The Evaluate page: an experiment from its form to a setting that is used, and what cannot be tried."""
 
 import json
+import re
 import sys
 import time
 from pathlib import Path
@@ -142,6 +143,12 @@ def test_data_set_question_opens_in_explain_and_compare(registry: RunRegistry) -
     assert "<mark>" in page
     assert "Its passage is at rank " in page
     assert "cosine → <b>BM25</b>" in page
+    assert re.search(
+        r'aria-label="Rank of each source. [^"]*: rank \d+ under the baseline, [^"]* under this setting', page
+    )
+    assert re.search(r'<span class="relevant"[^>]*>\w+ \w+', page), (
+        "a passage with relevant text has its beginning"
+    )
     app.button(key="evaluate_next_question").click().run()
     assert app.query_params["question"] == next_one.question
 

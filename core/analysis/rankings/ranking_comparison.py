@@ -98,20 +98,6 @@ class RankingDiff:
             self, changes=tuple(change for change in self.changes if change.entered or change.left)
         )
 
-    def bump_rows(self, depth: int = 20) -> tuple[RankChange, ...]:
-        """Return the rows of a bump chart.
-
-        They are passages in the first `depth` ranks or in the context of either ranking.
-        """
-        return tuple(
-            change
-            for change in self.changes
-            if (change.before or depth + 1) <= depth
-            or (change.after or depth + 1) <= depth
-            or change.before_number
-            or change.after_number
-        )
-
 
 def compare_rankings(before: Run, after: Run) -> RankingDiff | None:
     """Compare two rankings, or return None without both.

@@ -98,15 +98,8 @@ def _use(run: Run, config: CompareConfig) -> None:
 
 def _ranks(difference: RankingDiff) -> None:
     """Draw the ranks of the sources, from A to B."""
-    marks = (("both", "in both"), ("left", "left"), ("entered", "entered"))
     with st.container(key="rank_lines"):
         markup.show(markup.kicker("Rank of each source"), rank_lines(difference.changes))
-        kinds = {
-            "both": any(change.before_number and change.after_number for change in difference.changes),
-            "left": any(change.left for change in difference.changes),
-            "entered": any(change.entered for change in difference.changes),
-        }
-        markup.show(markup.legend(*((name, words) for name, words in marks if kinds[name])))
 
 
 def _measures(difference: RankingDiff, ranked: Mapping[str, Run]) -> None:

@@ -15,7 +15,6 @@ from core.analysis.rankings.ranking_comparison import compare_rankings
 from core.errors import OpenQueryError
 from core.features.evaluate.data_sets.data_set import Question
 from core.features.evaluate.metrics.metric_help import with_unit
-from core.features.evaluate.metrics.retrieval_metrics import DEPTH
 from core.features.evaluate.question_runs import (
     Neighbour,
     RelevantText,
@@ -32,15 +31,14 @@ from core.run.state import Run
 from core.text.display import metric_text
 from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import one_line, pluralize
-from pages.parts import charts, markup, page_frame, runtime, widgets
+from pages.parts import markup, page_frame, runtime, widgets
+from pages.parts.compare.rank_lines import rank_lines
 from pages.parts.problems import problem
 
 STORED = "evaluate_question_runs"
 """Session key of the ids of stored runs, by the ids of their original runs."""
 MOST_TEXTS = 4
 """Most relevant texts to explain."""
-LABEL = 26
-"""Characters of a passage next to its rank in the chart."""
 AROUND = 160
 """Characters to show around a relevant text."""
 
@@ -152,31 +150,20 @@ def _rankings(
     texts_before: Sequence[RelevantText],
     texts: Sequence[RelevantText],
 ) -> None:
-    """Draw a bump chart of both rankings. Passages with relevant text are highlighted."""
+    """Draw the ranks of the sources and of the passages with relevant text under both settings."""
     diff = compare_rankings(before.run, after.run)
     if diff is None:
         return
-    rows = diff.bump_rows(DEPTH)
-    relevant_rows = ({text.row for text in texts_before}, {text.row for text in texts})
+    rows_before, rows = {text.row for text in texts_before}, {text.row for text in texts}
     relevant = {
         change.id
-        for change in rows
-        if (change.before_row is not None and change.before_row in relevant_rows[0])
-        or (change.after_row is not None and change.after_row in relevant_rows[1])
+        for change in diff.changes
+        if (change.before_row is not None and change.before_row in rows_before)
+        or (change.after_row is not None and change.after_row in rows)
     }
-    markup.show(markup.kicker("Both rankings", "a line is a passage; amber: it has relevant text"))
-    figure = charts.bump_chart(
-        rows,
-        DEPTH,
-        ("baseline", "this setting"),
-        dark=page_frame.dark(),
-        relevant=relevant,
-        label_length=min(LABEL, charts.label_length()),
-    )
-    widgets.chart(
-        figure,
-        key="evaluate_bump",
-        alt=f"Ranks of {pluralize(len(rows), 'passage')} under the baseline and under this setting",
+    markup.show(
+        markup.kicker("Both rankings", "the baseline at the left, this setting at the right"),
+        rank_lines(diff.changes, ("the baseline", "this setting"), relevant=relevant, labelled=True),
     )
 
 
