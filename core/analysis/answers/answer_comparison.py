@@ -1,6 +1,6 @@
 """Comparison of two answers: common sentences and sources, and counts."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from operator import attrgetter
@@ -22,15 +22,11 @@ class AnswerComparison:
 
     `pieces` are the sentences of both in reading order, with the citations of their own answer. Common sentences have
     the citations of the second. `left_out` counts the sentences that were not compared, `citations_changed` the common
-    sentences that cite other passages in the second answer. `same_sources` maps numbers of sources with the same
-    passage, first to second. `removed_sources` and `added_sources` are in a single answer.
+    sentences that cite other passages in the second answer.
     """
 
     pieces: tuple[DiffPiece, ...]
     citations_changed: int
-    same_sources: Mapping[int, int]
-    removed_sources: tuple[int, ...]
-    added_sources: tuple[int, ...]
     before: AnswerStats
     after: AnswerStats
     left_out: int = 0
@@ -69,25 +65,18 @@ def source_labels(
 
 def compare_answers(before: AnswerVersion, after: AnswerVersion) -> AnswerComparison:
     """Diff two answers sentence by sentence. Letter case, white space, Markdown and citations are ignored."""
-    same = shared_sources(before.sources, after.sources)
-    pieces, citations_changed = _diff(before, after, same)
+    pieces, citations_changed = _diff(before, after)
     return AnswerComparison(
         pieces=pieces,
         citations_changed=citations_changed,
-        same_sources=same,
-        removed_sources=tuple(source.number for source in before.sources if source.number not in same),
-        added_sources=tuple(
-            source.number for source in after.sources if source.number not in set(same.values())
-        ),
         before=answer_stats(before),
         after=answer_stats(after),
         left_out=sum(max(len(version.check.sentences) - MOST_SENTENCES, 0) for version in (before, after)),
     )
 
 
-def _diff(
-    before: AnswerVersion, after: AnswerVersion, same: Mapping[int, int]
-) -> tuple[tuple[DiffPiece, ...], int]:
+def _diff(before: AnswerVersion, after: AnswerVersion) -> tuple[tuple[DiffPiece, ...], int]:
+    same = shared_sources(before.sources, after.sources)
     first, second = before.check.sentences[:MOST_SENTENCES], after.check.sentences[:MOST_SENTENCES]
     pieces: list[DiffPiece] = []
     citations_changed = 0

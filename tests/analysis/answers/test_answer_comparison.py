@@ -6,12 +6,11 @@ from hypothesis import strategies as st
 from core.analysis.answers.answer_comparison import MOST_SENTENCES, compare_answers
 from core.analysis.answers.answer_stats import current_version, versions
 from core.analysis.text_diff import DiffKind
-from core.config.knobs import Strategy
 from core.model import Usage
 from core.run.state import AnswerVersion, Run
 from core.stages.check import check
 from core.stages.rank import sources
-from tests.analysis.sample import TEXTS, answered, run_of
+from tests.analysis.sample import answered, run_of
 
 FIRST = "A red boat lies there [1]. Clouds drift [2]. Lamps cost little."
 RUN = run_of(answer=FIRST, top_k=2)
@@ -79,20 +78,10 @@ def test_sentences_beyond_the_limit_are_only_counted() -> None:
 
 def test_a_source_under_another_number_is_the_same_source() -> None:
     comparison = compare_answers(version_of(RUN), version_of(swapped(RUN, FIRST.replace("[1]", "[2]", 1))))
-    assert comparison.same_sources == {1: 2, 2: 1}
     assert [piece.kind for piece in comparison.pieces] == [DiffKind.COMMON] * 3
     assert comparison.citations_changed == 1, (
         "the boat still cites its passage, the clouds now cite the boat's"
     )
-
-
-def test_sources_of_one_answer_alone_are_named() -> None:
-    other = run_of(
-        {url: text for url, text in TEXTS.items() if "boats" not in url}, answer="Clouds.", top_k=2
-    )
-    comparison = compare_answers(version_of(RUN), version_of(other))
-    assert set(comparison.removed_sources) | set(comparison.same_sources) == {1, 2}
-    assert len(comparison.removed_sources) == len(comparison.added_sources) == 1
 
 
 def test_what_an_answer_took_is_counted_where_reported() -> None:
@@ -111,11 +100,6 @@ def test_what_an_answer_took_is_counted_where_reported() -> None:
     assert comparison.before.context_tokens == -(-sum(len(s.passage.text) for s in plain.sources) // 4)
 
 
-def test_answers_by_other_rankings_compare_too() -> None:
-    words = run_of(answer="Boats.", strategy=Strategy.BM25, top_k=1)
-    assert compare_answers(version_of(RUN), version_of(words)).added_sources == ()
-
-
 @given(st.lists(st.sampled_from(["Boats [1].", "Rain [2].", "Lamps.", "Clouds [1][2]."]), max_size=6))
 def test_an_answer_does_not_differ_from_itself(parts: list[str]) -> None:
     text = " ".join(parts)
@@ -126,4 +110,4 @@ def test_an_answer_does_not_differ_from_itself(parts: list[str]) -> None:
     )
     comparison = compare_answers(one, one)
     assert comparison.similarity == 1
-    assert (comparison.removed_sources, comparison.added_sources, comparison.citations_changed) == ((), (), 0)
+    assert comparison.citations_changed == 0
