@@ -237,7 +237,7 @@ def show_run(run_id: str) -> None:
 
 def _forget_run() -> None:
     """Have no current run in this session."""
-    for name in ("run_id", "cited", "passage", "adopted", REPLAY):
+    for name in ("run_id", "cited", "passage", "adopted", "watched", REPLAY):
         st.session_state.pop(name, None)
 
 

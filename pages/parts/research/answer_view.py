@@ -41,15 +41,21 @@ ENDS = {
 
 
 def answer(run: Run, now: float, turn: str = "") -> None:
-    """Draw the question, its answer and its actions. `turn` is the position in a conversation."""
+    """Draw the question, its answer and its actions. `turn` is the position in a conversation.
+
+    A run that was seen live keeps its place in a narrow window: the height of what stood there before the answer.
+    """
     with st.container(border=True, key="answer_card"):
         _head(run, now)
+        if run.live:
+            st.session_state["watched"] = run.id
+        watched = st.session_state.get("watched") == run.id
         written = run.turn.written if run.turn and run.turn.written != run.question else ""
         markup.show(
             turn and div(".oq-turn-head")[turn],
             h1(class_=["oq-question", _length(run.question)], dir="auto")[run.question],
             written and p(".oq-written", dir="auto")["You wrote ", span[f"“{written}”"]],
-            h2(".oq-unseen")["Answer"],
+            h2(class_=["oq-unseen", {"oq-watched": watched}])["Answer"],
         )
         _outline_earlier_citations(run)
         caveats(run)
