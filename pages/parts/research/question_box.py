@@ -1,7 +1,7 @@
 """The question box, and the page before the first question."""
 
 import streamlit as st
-from htpy import div, h1
+from htpy import div, h1, style
 
 from core.config.knobs import Origin
 from core.run.state import Run
@@ -25,7 +25,19 @@ def question_box(run: Run | None) -> None:
             _form()
         controls.origin_control()
         connection.connection()
+        if run is not None and (text := st.session_state.get("question")) in (run.question, run.written):
+            _say_once(text)
     refusal()
+
+
+def _say_once(question: str) -> None:
+    """Show what the field is for in a narrow window in place of its question, which the answer shows as well.
+
+    An edited field shows its text.
+    """
+    value = "".join(f"\\{ord(letter):x} " for letter in question)
+    unedited = f"[data-testid=stApp]:has(.st-key-question input[value={value}])"
+    markup.show(style(".oq-purpose")[f"{unedited} {{ --unedited: -99em; --purpose: visible; }}"])
 
 
 def _asked(run: Run) -> None:
