@@ -67,7 +67,10 @@ def rank_lines(
         labelled and div(".labels.a")[_labels(drawn, before, relevant)],
         div(".ends.a")[_numbers(drawn, before)],
         div(".lines", style=f"width:{WIDTH}px")[
-            (_line(change, *ends, relevant) for change, *ends in zip(drawn, before, after, strict=True))
+            (
+                _line(change, left, right, relevant)
+                for change, left, right in zip(drawn, before, after, strict=True)
+            )
         ],
         div(".ends.b")[_numbers(drawn, after)],
         labelled and div(".labels.b")[_labels(drawn, after, relevant)],
@@ -97,8 +100,11 @@ def _kind(change: RankChange) -> str:
 def _line(change: RankChange, before: _End, after: _End, relevant: Collection[str]) -> Element:
     fall = ROW * (after.height - before.height)
     turn = f"width:{hypot(WIDTH, fall):.1f}px;rotate:{atan2(fall, WIDTH):.4f}rad"
-    kinds = [_kind(change), {"relevant": change.id in relevant}]
-    return i(class_=kinds, style=f"{_top(before.height)};{turn}", title=_title(change))
+    return i(
+        class_=[_kind(change), {"relevant": change.id in relevant}],
+        style=f"{_top(before.height)};{turn}",
+        title=_title(change),
+    )
 
 
 def _title(change: RankChange) -> str:

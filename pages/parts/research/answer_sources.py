@@ -85,7 +85,7 @@ def _checks(run: Run) -> Node:
     if not serious and not remarks:
         return None
     found = f"{len(serious)} serious" if serious else "none serious"
-    return details(class_=["oq-checks", {"serious": serious}], open=bool(serious))[
+    return details(class_=["oq-checks", {"serious": bool(serious)}], open=bool(serious))[
         summary[b[pluralize(len(serious) + len(remarks), "check")], " ", span[found]],
         bool(serious)
         and div(".oq-losses", role="group", aria_label="Warnings")[
