@@ -48,7 +48,7 @@ def rankings_are_measured(app: App, show: Show) -> None:
     says(f"*No other setting is ahead of the defaults*, with nDCG@10 of documents {reached}.")
     row = app.keyed("evaluate_settings").locator("tbody tr", has_text="BM25")
     lower = found(row.inner_text(), r"−(\.\d+)")
-    says(f"`bm25` is {lower} lower, but its bar crosses the amber line")
+    says(f"BM25 is {lower} lower, but its bar crosses the amber line")
     chance = round(1 / float(found(row.inner_text(), r"−\.\d+ (\.\d+)")))
     says(f"so large a difference comes about by chance in every {ORDINALS[chance]} experiment")
     show("evaluate-results", "")
