@@ -122,7 +122,8 @@ class Tour:
         expect(app.keyed("contributions").locator("tbody tr")).to_have_count(2)
         app.at_rest()
         app.button("queries_off").nth(0).click()
-        facts = app.keyed("explain_view").locator(".oq-facts")
+        facts = app.keyed("explain_view").locator(".oq-facts").first
+        expect(facts).to_contain_text("5 of 6 sources in both")
         expect(facts).to_contain_text("+1 entered")
         expect(facts).to_contain_text("−1 left")
         says("five of the six passages stay in the context, because the second query found their pages too")
