@@ -27,7 +27,7 @@ class OpenQueryError(Exception):
         return f"{self.message} {self.hint}".strip()
 
     def _render_traceback_(self) -> list[str]:
-        """What a notebook shows in place of a traceback, which says nothing to whoever has to act on the message."""
+        """Return the lines that a notebook shows instead of a traceback."""
         return [*filter(None, (f"{type(self).__name__}: {self.message}", self.hint))]
 
 
@@ -113,7 +113,7 @@ class StoreFailed(OpenQueryError):
 
 
 def disk_failure(error: OSError) -> StoreFailed:
-    """What an operation on files that failed is told as, such as writing to a full disk."""
+    """Return the error for a failed operation on files, such as writing to a full disk."""
     where = f"{error.filename}: " if error.filename else ""
     return StoreFailed(
         f"A file cannot be read or written: {where}{error.strerror or error}.",

@@ -117,9 +117,9 @@ class SearchKnobs:
         tuple[Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$")], ...],
         Field(max_length=MOST_COLLECTIONS, title="Collections"),
     ] = ()
-    """The collections of your library to search; none named means all of them."""
+    """The collections of your library to search. Without a name, all of them."""
     passages: Annotated[int, Field(ge=0, le=50, title="Passages per query"), Control(labels={0: "auto"})] = 0
-    """Passages per query and collection; 0 means as many as go into the context, and 10 at least."""
+    """Passages per query and collection. 0 means the size of the context, but at least 10."""
     backend: Annotated[Backend, Field(title="Search backend")] = Backend.AUTO
     """Your SearXNG, the built-in metasearch (ddgs), or the offline demo library; auto uses the SearXNG that is connected, else ddgs."""
     results: Annotated[int, Field(ge=1, le=50, title="Results per query")] = 5
@@ -160,7 +160,7 @@ class ReadKnobs:
         ),
         Control(step=5, unit="%", labels={0: "never", 100: "never"}),
     ] = 90
-    """Skips the remaining pages when this share is done, at least one was read, and none arrived for the idle time; 0 or 100 means never."""
+    """Skips the remaining pages once this share is done and none arrived for the idle time. One must have been read; 0 or 100 means never."""
     early_cut_idle: Annotated[
         float,
         Field(
@@ -179,7 +179,7 @@ class ReadKnobs:
     concurrency: Annotated[int, Field(ge=1, le=128, title="Pages at once")] = 64
     """Concurrent page fetches of this run, at most 3 per host."""
     extractor: Annotated[Extractor, Field(title="Article extractor")] = Extractor.ACCURATE
-    """accurate uses trafilatura; fast needs about an eighth of the CPU and keeps more boilerplate; visible keeps all visible text, with menus and footers."""
+    """How articles are extracted. accurate uses trafilatura. fast needs about an eighth of the CPU and keeps more boilerplate. visible keeps all visible text, with menus and footers."""
     robots: Annotated[bool, Field(title="Honour robots.txt")] = True
     """Skips pages that robots.txt disallows."""
     fresh: Annotated[bool, Field(title="Ignore the page cache")] = False
@@ -248,7 +248,7 @@ class RankKnobs:
         Field(ge=-1, le=50, title="Passages per page"),
         Control(labels={-1: "auto", 0: "no limit"}, common=True),
     ] = -1
-    """The most passages of one page in the context; auto (-1) means 3, more only if the context would not fill; 0 means no limit."""
+    """The most passages of one page in the context. auto (-1) means 3, or more if the context would not fill; 0 means no limit."""
     max_documents: Annotated[
         int,
         Field(ge=0, le=50, title="Documents in the context"),
@@ -258,7 +258,7 @@ class RankKnobs:
     per_cluster: Annotated[
         int, Field(ge=0, le=50, title="Passages per duplicate group"), Control(labels={0: "no limit"})
     ] = 2
-    """A group of near-duplicate pages adds passages of further pages until it has this many in the context; 0 means no limit. Passages of its best page are not limited by it."""
+    """The most passages from a group of near-duplicate pages in the context. Those of its best page count, but are not limited; 0 means no limit."""
     surroundings: Annotated[
         int,
         Field(ge=0, le=1500, title="Text around a passage"),
@@ -285,7 +285,7 @@ class RankKnobs:
     ] = 0.0
     """Maximal marginal relevance: the penalty for similarity to a better passage; 0 means off."""
     rerank: Annotated[bool, Field(title="Rerank")] = False
-    """Reorders the best passages with the reranking model, where one is connected."""
+    """Reorders the best passages with the connected reranking model."""
     min_characters: Annotated[
         int, Field(ge=0, le=1000, title="Shortest passage"), Control(unit="characters", labels={0: "off"})
     ] = 0
@@ -336,7 +336,7 @@ class AnswerKnobs:
         PromptLayout,
         Field(title="Prompt messages", validation_alias=AliasChoices("prompt_layout", "messages")),
     ] = PromptLayout.TWO
-    """two puts the sources into the user's message, before the question; three makes them a system message of their own."""
+    """The message with the sources. two puts them into the user's message, before the question. three makes them a system message of their own."""
     ask_first: Annotated[bool, Field(title="Ask first whether the passages answer")] = False
     """Ask the chat model in one short call, before it writes, whether the passages state the answer; a no is shown above it."""
 

@@ -52,8 +52,8 @@ class RunKnobs:
     time_budget: Annotated[
         int, Field(ge=0, le=3600, title="Time budget"), Control(step=10, unit="s", labels={0: "none"})
     ] = 0
-    """The most seconds of a run, which then answers with what it has; 0 means no limit."""
+    """The most seconds per run. It then answers from its results so far. 0 means no limit."""
     dollar_budget: Annotated[
         float, Field(ge=0, le=100, title="Dollar budget"), Control(step=0.05, labels={0: "none"})
     ] = 0.0
-    """The most US dollars that a run may cost, by what providers state or by the price table; 0 means no limit."""
+    """The most US dollars per run, as stated by providers or by the price table. 0 means no limit."""

@@ -74,7 +74,7 @@ class Settings(BaseSettings):
     chat_model: str = _setting("", "OPENQUERY_CHAT_MODEL")
     """The model that writes queries and answers. Empty: openai/gpt-4o-mini at OpenRouter, gpt-4o-mini at OpenAI, the first that any other server lists (`default` where it lists none), of an Ollama the first that can chat. A path (/…, ~/… or ./…) of a .gguf file runs it on this machine, with the extra `local`."""
     embedding_model: str = _setting(LOCAL, "OPENQUERY_EMBEDDING_MODEL")
-    """local runs inside OpenQuery; anything else, such as openai/text-embedding-3-small, is asked of the server below; a path (/…, ~/… or ./…) of a .gguf file runs it on this machine, with the extra `local`."""
+    """The embedding model. local runs inside OpenQuery. The path (/…, ~/… or ./…) of a .gguf file runs it on this machine, with the extra `local`. The server below runs any other, such as openai/text-embedding-3-small."""
     embedding_base_url: str = _setting("", "OPENQUERY_EMBEDDING_BASE_URL")
     """Where the embedding model is. Empty: where the chat model is; with no server at all, any model but local is an error."""
     embedding_api_key: SecretStr | None = _setting(None, "OPENQUERY_EMBEDDING_API_KEY")
@@ -106,7 +106,7 @@ class Settings(BaseSettings):
     private_pages: bool = _setting(False, "OPENQUERY_PRIVATE_PAGES")
     """The same for the text of web pages and of data sets."""
     private_mode: Literal["withhold", "refuse"] = _setting("withhold", "OPENQUERY_PRIVATE_MODE")
-    """What becomes of a question that would send such text to a hosted model: withhold does without (the model is given the other sources, the local model embeds, nothing is reranked), and says so; refuse refuses it."""
+    """The treatment of questions that would send such text to a hosted model. withhold leaves the text out and says so: the model gets the other sources, the local model embeds, and nothing is reranked. refuse refuses the question."""
     own_hosts: str = _setting(LOOPBACK, "OPENQUERY_OWN_HOSTS")
     """Hosts whose models are your own, as names, addresses or host:port, separated by commas; loopback is this machine. Every other host is hosted, and this machine too where loopback is missing, as for a gateway here that forwards to a provider. mcp stands for the models of MCP clients."""
 
@@ -140,7 +140,7 @@ class Settings(BaseSettings):
     answer_cache_seconds: Annotated[float, Field(ge=0, le=86_400)] = _setting(
         600.0, "OPENQUERY_ANSWER_CACHE_SECONDS"
     )
-    """Seconds for which `POST /qa` repeats the answer of a model to the same question over the same sources. 0: never."""
+    """Seconds for which `POST /qa` repeats an answer from its cache, for the same question and sources. 0: never."""
     fetch_concurrency: Annotated[int, Field(ge=1, le=512)] = _setting(64, "OPENQUERY_FETCH_CONCURRENCY")
     """Pages fetched at the same time by the whole process."""
     per_host: Annotated[int, Field(ge=1, le=32)] = _setting(3, "OPENQUERY_PER_HOST")
@@ -150,7 +150,7 @@ class Settings(BaseSettings):
     memory_megabytes: Annotated[int, Field(ge=0, le=1_000_000)] = _setting(0, "OPENQUERY_MEMORY_MB")
     """Memory of these processes, and of files that users send, together. 0: half of the machine's, or of the container's limit."""
     runs_at_once: Annotated[int, Field(ge=1, le=1000)] = _setting(64, "OPENQUERY_RUNS_AT_ONCE")
-    """Runs under way at the same time; further ones queue."""
+    """The most concurrent runs. Further runs wait in a queue."""
     runs_per_hour: Annotated[int, Field(ge=0, le=100_000)] = _setting(0, "OPENQUERY_RUNS_PER_HOUR")
     """Questions that one person may ask within an hour. 0: no limit."""
     tokens_per_day: Annotated[int, Field(ge=0, le=1_000_000_000)] = _setting(0, "OPENQUERY_TOKENS_PER_DAY")
@@ -166,7 +166,7 @@ class Settings(BaseSettings):
     client_prompts: bool = _setting(True, "OPENQUERY_CLIENT_PROMPTS")
     """Whether the system and developer messages of chat clients at `/v1` reach the model that writes the answer. off refuses such requests."""
     v1_sources: Literal["links", "annotations"] = _setting("links", "OPENQUERY_V1_SOURCES")
-    """How `/v1` tells chat clients the sources of an answer. links: marks are Markdown links, and a list of sources closes the answer; annotations: in the field `annotations` alone, which most clients do not show."""
+    """The form of an answer's sources at `/v1`. links: marks are Markdown links, and the answer ends with a list of sources. annotations: only the field `annotations` has them, which most clients do not show."""
     hosts: str = _setting("", "OPENQUERY_HOSTS")
     """Names and addresses under which people and programs of other machines reach this server, separated by commas, such as openquery.example.org. Under every other one but loopback nothing is served."""
     fetch_allowlist: str = _setting("", "OPENQUERY_ALLOW")

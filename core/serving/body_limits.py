@@ -17,7 +17,7 @@ _NOT_AWAITED = 408
 
 BODY_SECONDS = 30.0
 SLOWEST_BODY = 50_000
-"""A request's body must be here after so many seconds, and one more for each so many bytes that it may have."""
+"""Time limit of a request's body: BODY_SECONDS, and one second per SLOWEST_BODY bytes of its size."""
 
 
 def size_refusal(scope: Scope, limit: int) -> Refusal | None:

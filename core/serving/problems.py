@@ -48,8 +48,11 @@ class Fault(BaseModel):
 
 
 class Problem(BaseModel):
-    """RFC 9457, with `hint` (what to do about it), `errors` (wrong fields), `run` (what was found so far) and
-    `alternatives` (values of the knob `search.backend` that the caller may choose instead)."""
+    """A problem of RFC 9457.
+
+    `hint` says what to do, and `errors` names the wrong fields. `run` has the results so far, and `alternatives` the
+    other values of the knob `search.backend` for the caller.
+    """
 
     type: str = "about:blank"
     title: str

@@ -7,8 +7,9 @@ API_POLICY = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-anc
 
 
 class SecurityHeaders:
-    """ASGI middleware that sets security headers on every reply, in place of those of inner ones, and does not
-    buffer streams."""
+    """ASGI middleware that sets security headers on every reply.
+
+    They replace the headers of inner middleware. Streams are not buffered."""
 
     def __init__(self, app: ASGIApp, policy: str) -> None:
         """`policy` is the Content-Security-Policy."""

@@ -29,17 +29,17 @@ class UnidentifiedServer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnServers:
-    """What works of the servers that were given."""
+    """The given servers that work."""
 
     access: Access
     model: str
-    """The model that writes answers; empty when there is none."""
+    """The model that writes answers, or ""."""
     offered: tuple[str, ...]
     """Every model that its server lists."""
     tried: str
-    """What was asked of a model that its server does not list, as a sentence without its end; "" for others."""
+    """The test request to a model that its server does not list, as an unfinished sentence, or ""."""
     collections: tuple[str, ...]
-    """Of the Qdrant that was given."""
+    """The collections of the given Qdrant."""
 
 
 async def checked_servers(

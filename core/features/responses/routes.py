@@ -129,7 +129,7 @@ async def _in_background(steps: AsyncGenerator[RunStep], service: Service) -> Ru
 async def get_response(
     name: ResponseId, service: ServiceOf, stream: Annotated[bool, Query()] = False
 ) -> ResponseView:
-    """A response by its id, or by that of any run, as it stands."""
+    """Return the current state of a response. The id of any run is valid too."""
     if stream:
         raise Refusal(
             400,
@@ -143,7 +143,7 @@ async def get_response(
 
 @router.delete("/responses/{id}", responses=documented(403, 404, 503))
 async def delete_response(name: ResponseId, service: ServiceOf, caller: CallerOf) -> Deleted:
-    """Stop the run of a response if it is under way, and forget it; on a shared server the caller's own alone."""
+    """Stop and delete the run of a response. On a shared server, callers can delete only their own."""
     run = await _run(service, name)
     await asyncio.to_thread(service.runs.require, caller, Action.CHANGE_RUN, run.id)
     await asyncio.to_thread(service.runs.delete, run.id)
@@ -152,7 +152,7 @@ async def delete_response(name: ResponseId, service: ServiceOf, caller: CallerOf
 
 @router.post("/responses/{id}/cancel", responses=documented(403, 404, 409, 503))
 async def cancel_response(name: ResponseId, service: ServiceOf, caller: CallerOf) -> ResponseView:
-    """Stop the run of a response, and keep what it has; on a shared server the caller's own alone."""
+    """Stop the run of a response, and keep its results. On a shared server, callers can stop only their own."""
     run = await _run(service, name)
     await asyncio.to_thread(service.runs.require, caller, Action.CHANGE_RUN, run.id)
     await asyncio.to_thread(service.runs.stop, run.id)

@@ -58,7 +58,7 @@ class Signals:
     missing_in_sentence: float
     """The share of the question's words, weighted by rarity, that are missing in the best sentence."""
     unstated: float
-    """1 if the question asks for a date or a number, and none of the best sentences has one that can answer."""
+    """1 if a question for a date or number finds none in the best sentences."""
     closed: float
     """1 if the question is short and asks for a name, a thing, a number or a date."""
 

@@ -85,7 +85,7 @@ def live_knobs(run: Run, prefix: str = "knob") -> Knobs:
 
 
 def origin_control() -> None:
-    """Draw what the next run searches: the web or what stands in for it, collections of the library, or both."""
+    """Draw where the next run searches: the web or built-in articles, collections of the library, or both."""
     origin, some = (
         next(parameter for parameter in parameters() if parameter.path == path)
         for path in ("search.origin", "search.collections")

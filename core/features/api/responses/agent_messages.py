@@ -36,7 +36,7 @@ class TokenUsage(BaseModel):
 
 
 class ResponseMetadata(TypedDict, total=False):
-    """What is known of the model's call; empty where nothing is."""
+    """The known data of a model's call, possibly empty."""
 
     model: str
     token_usage: TokenUsage | None
@@ -65,7 +65,7 @@ class AgentResponse(BaseModel):
     """Seconds."""
     content: str = ""
     error: str = ""
-    """Why the answer is not complete; empty where nothing failed."""
+    """Why the answer is incomplete, or ""."""
     notes: list[str] = []
     stored: bool = True
     """False: the run is in memory only, and `notes` say why."""
@@ -122,7 +122,7 @@ def _tools(call: ModelCall, run: Run) -> list[ToolUse]:
 
 
 def _of_earlier_versions(run: Run, answers: Sequence[Answer]) -> Iterator[AgentMessage]:
-    """The messages of calls that were not recorded one by one, as in runs of earlier versions."""
+    """Return the messages of calls without records of their own, as in runs of earlier versions."""
     purposes = Counter(call.purpose for call in run.calls)
     if not purposes[Purpose.PLAN] + purposes[Purpose.DECIDE]:
         yield from _steps(run) if run.steps else _plan(run)

@@ -130,7 +130,7 @@ class QAResponse(BaseModel):
     sources: list[QASource]
     retrieved_chunks_count: int
     error: str | None = None
-    """Why there is no answer or not all of it, and what to do; null when nothing failed."""
+    """Why the answer is missing or incomplete, and what to do, or null."""
     run: str = ""
     """The id of the run, for `GET /runs/{id}`."""
     cached: bool = False
@@ -138,10 +138,10 @@ class QAResponse(BaseModel):
     alternatives: list[str] = []
     """Where every search failed: values of the knob `search.backend` that may be chosen instead."""
     backend: str = ""
-    """What answered the searches: searxng, ddgs, demo, library; empty when nothing did."""
+    """The backend that answered the searches: searxng, ddgs, demo or library, or ""."""
     notes: list[str] = []
-    """What the caller should know of how the answer was made, such as that the demo library was searched. Losses
-    and doubts begin with "Warning:"."""
+    """Notes on how the answer was made, such as a search of the demo library. Losses and doubts begin with
+    "Warning:"."""
     stored: bool = True
     """False: the run is in memory only, and `notes` say why."""
 
@@ -171,7 +171,7 @@ class Chunk(BaseModel):
     id: str
     """Of a passage of a collection, the id of its point in Qdrant."""
     content: Annotated[str, Field(max_length=CONTENT)]
-    """The passage; a longer one is cut, and ends with an ellipsis."""
+    """The passage. A longer one is cut and ends with an ellipsis."""
     truncated: bool = False
     """Whether the passage is longer than `content`."""
     source_url: str
@@ -179,7 +179,7 @@ class Chunk(BaseModel):
     similarity_score: Score
     """The cosine on a scale from 0 to 1 that is calibrated for the embedder; see docs/api.md."""
     cosine: float | None
-    """The cosine itself; null where there are no vectors."""
+    """The uncalibrated cosine, or null without vectors."""
     metadata: AnswerMetadata
 
 

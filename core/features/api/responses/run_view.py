@@ -50,9 +50,9 @@ class TokenCounts(BaseModel):
     prompt_tokens: int
     completion_tokens: int
     total_tokens: int
-    """At least the sum of the two; more where a provider counts reasoning in the total only."""
+    """At least the sum of the two. Some providers count reasoning in the total only."""
     cost: float | None
-    """US dollars, as far as they are known; None where nothing is."""
+    """The known US dollars, or null if none are known."""
     cost_estimated: bool
     """At least a part of the cost is by the price table, because a provider does not state it."""
     estimated: bool
@@ -86,7 +86,7 @@ class RunPlan(BaseModel):
     dollars: float | None
     """None where the price of the model is unknown."""
     earlier_runs: int
-    """How many earlier runs the estimate goes by; 0: it follows from the knobs."""
+    """The number of earlier runs behind the estimate. 0: it follows from the knobs."""
 
 
 class RunSection(BaseModel):
@@ -95,7 +95,7 @@ class RunSection(BaseModel):
     question: str
     state: SectionState
     reason: str
-    """Why it was not researched; empty where it was."""
+    """Why the section was not researched, or ""."""
     sources: list[int]
     """Their numbers, which are those of the whole report."""
 
@@ -133,7 +133,7 @@ class RunView(BaseModel):
     """None where no model was used."""
     error: RunError | None
     waiting: str
-    """What a live run waits for, such as a chat model that has sent nothing for 10 s or more; else empty."""
+    """The wait of a live run, such as for a chat model silent for 10 s or more, or ""."""
     can_quote: bool
     """Whether `POST /runs/{id}/quote` quotes the sources in place of an answer that the chat model writes, or has failed
     to write."""
@@ -142,7 +142,7 @@ class RunView(BaseModel):
 
 
 def run_tokens(run: Run, prices: Prices) -> RunTokens | None:
-    """The tokens of the whole run; None where no model was used."""
+    """Return the tokens of the whole run, or None without a model."""
     usage = run_usage(run.model_usage, prices)
     if not usage.rows:
         return None

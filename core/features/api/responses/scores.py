@@ -18,7 +18,7 @@ class PassageScore:
     similarity: float = 0.0
     """The calibrated cosine, which thresholds are compared with."""
     cosine: float | None = None
-    """The cosine by which it was ranked, from -1 to 1; None where there are no vectors."""
+    """The cosine of the ranking, from -1 to 1, or None without vectors."""
 
 
 class Scores:
@@ -43,7 +43,7 @@ class Scores:
 
 
 def _by_id(run: Run) -> tuple[Mapping[str, float], Mapping[str, float]]:
-    """The cosine of each passage by its id, and its BM25 score where there are no vectors."""
+    """Return the cosines by passage id, and the BM25 scores if there are no vectors."""
     if run.index is None or run.ranking is None:
         return {}, {}
     ids = [passage.id for passage in run.index.passages]

@@ -63,10 +63,10 @@ class ConfigParameter(ConfigArrayItem):
 
     required: bool
     default: Any
-    """Of a parameter that is not required it keeps to the parameter's rules; it is always one of `enum`'s."""
+    """The value of a request without this parameter. It is one of `enum`, and follows the parameter's rules unless the parameter is required."""
     description: str | None = None
     minimum: int | float | None = None
-    """Of numbers alone, as is the maximum."""
+    """For numbers only, as `maximum`."""
     maximum: int | float | None = None
     enum: list[Any] | None = None
     """All values that the parameter may have."""
@@ -152,7 +152,7 @@ class ConfigUpdate(Strict):
 
 @router.get("/config", response_model_exclude_none=True, responses=documented(422))
 async def get_config(session: SessionOf, service: ServiceOf, method: MethodOf = None) -> ConfigPayload:
-    """What applies to questions that do not say otherwise, and what may be set."""
+    """Return the default settings of questions, and what may be set."""
     knobs = session.knobs_for(method) if method else session.knobs
     return config_payload(knobs, method_knobs(service.defaults, method))
 

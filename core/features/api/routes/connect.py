@@ -93,7 +93,7 @@ class ConnectResponse(ProvidedServers):
     tried: str = ""
     """What was asked of a model that its server does not list. Empty: it is listed."""
     collections: list[str]
-    """Of the Qdrant that was given; empty without one."""
+    """The collections of the given Qdrant, possibly none."""
     idle_seconds: float
     """The session ends when it was not used for so long."""
 

@@ -30,7 +30,7 @@ _SERVER, _MODEL, _PROCESS = (
     ("available", "unavailable"),
     ("operational", "failed"),
 )
-"""The words for a part that works and for one that does not: a server, a model, a part of this process."""
+"""The states "works" and "fails" in words, for servers, models and parts of this process."""
 
 _STATE_WORDS: Mapping[str, tuple[str, str]] = {
     "qdrant": _SERVER,
@@ -90,7 +90,7 @@ class Health(BaseModel):
     responses={503: {"model": Health, "description": "Unhealthy"}, **documented()},
 )
 async def get_health(service: ServiceOf, response: Response) -> Health:
-    """What is connected and whether it works; 503 while the service starts, and when no answer can be had."""
+    """Return the connected parts and whether they work. 503 while the service starts, or if no answer is possible."""
     latest = await _latest_probes(service)
     health = health_response(*latest, service.own.knobs.search) if latest else _starting()
     if health.status in (HealthStatus.UNHEALTHY, HealthStatus.STARTING):

@@ -140,14 +140,14 @@ class Approval(Strict):
     """The body of `POST /runs/{id}/plan`."""
 
     sub_questions: Annotated[list[str], Field(min_length=1, max_length=1000)]
-    """What is researched, in this order: those of the plan, or others."""
+    """The sub-questions to research, in this order: those of the plan, or others."""
 
 
 @router.post("/runs/{id}/plan", status_code=202, responses=documented(403, 404, 409, 413, 422, 429, 503))
 async def approve_plan(
     run_id: RunId, body: Approval, service: ServiceOf, caller: CallerOf, session: SessionOf
 ) -> RunView:
-    """Approve a plan of the method deep, and begin to research it; `GET /runs/{id}` tells how far it is.
+    """Approve a plan of the method deep, and start its research. `GET /runs/{id}` returns its progress.
 
     On a shared server the plans of the caller's own runs alone.
     """
@@ -162,9 +162,10 @@ async def approve_plan(
 
 @router.post("/runs/{id}/stop", responses=documented(403, 404, 409, 422, 503))
 async def stop_run(run_id: RunId, service: ServiceOf, caller: CallerOf) -> RunView:
-    """Stop a run that is waiting or under way, and keep it: what it has embedded is ranked, what it has written stays.
+    """Stop a waiting or running run, and keep it.
 
-    A run that has ended is as it was. On a shared server the caller's own runs alone.
+    Its embedded passages are ranked, and its text stays. An ended run does not change. On a shared server, callers
+    can stop only their own runs.
     """
     await _require(service, caller, run_id, Action.CHANGE_RUN)
     await asyncio.to_thread(service.runs.stop, run_id)
@@ -178,9 +179,9 @@ async def stop_run(run_id: RunId, service: ServiceOf, caller: CallerOf) -> RunVi
 
 @router.post("/runs/{id}/resume", status_code=202, responses=documented(403, 404, 409, 413, 422, 429, 503))
 async def resume_run(run_id: RunId, service: ServiceOf, caller: CallerOf, session: SessionOf) -> RunView:
-    """Go on with a run of the method agent or deep that was stopped or has failed; `GET /runs/{id}` tells how far it is.
+    """Continue a stopped or failed run of the method agent or deep. `GET /runs/{id}` returns its progress.
 
-    What it has is not asked for again. On a shared server the caller's own runs alone.
+    Finished steps are not repeated. On a shared server, callers can continue only their own runs.
     """
     await _require(service, caller, run_id, Action.CHANGE_RUN)
     access = replace(session.access, quota_subject=caller.name)
@@ -240,7 +241,7 @@ async def export_run(
 
 @router.delete("/runs/{id}", status_code=204, responses=documented(403, 404, 422, 503))
 async def delete_run(run_id: RunId, service: ServiceOf, caller: CallerOf) -> None:
-    """Stop the run if it is under way, and forget it; on a shared server the caller's own alone."""
+    """Stop and delete a run. On a shared server, callers can delete only their own runs."""
     await stored_run(service, run_id)
     await asyncio.to_thread(service.runs.require, caller, Action.CHANGE_RUN, run_id)
     await asyncio.to_thread(service.runs.delete, run_id)
@@ -289,7 +290,7 @@ class LinkList(BaseModel):
 
 @router.get("/runs/{id}/links", responses=documented(403, 404, 422, 503))
 async def list_links(run_id: RunId, service: ServiceOf, caller: CallerOf) -> LinkList:
-    """The links to a run that have not been taken back; on a shared server to one of the caller's own."""
+    """List the valid links to a run. On a shared server, callers see only links to their own runs."""
     await _require(service, caller, run_id)
     links = await asyncio.to_thread(service.runs.links.of, run_id)
     return LinkList(links=[LinkLine.model_validate(link) for link in links])
@@ -297,7 +298,7 @@ async def list_links(run_id: RunId, service: ServiceOf, caller: CallerOf) -> Lin
 
 @router.post("/runs/{id}/links", status_code=201, responses=documented(403, 404, 422, 503))
 async def make_link(run_id: RunId, service: ServiceOf, caller: CallerOf) -> NewLink:
-    """Make a link by which others may look at a run and tune a copy of it, until it is taken back."""
+    """Make a link to a run. Until it is deleted, others can view the run and tune a copy."""
     await _require(service, caller, run_id)
     link, entry = await asyncio.to_thread(service.runs.links.make, run_id)
     return NewLink(id=entry.id, made=entry.made, link=link)

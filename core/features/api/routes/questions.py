@@ -50,7 +50,7 @@ class ResearchRequest(Strict):
 
     question: Question
     knobs: Annotated[SomeKnobs, Field(default_factory=dict)]
-    """The knobs to turn, by group; every other one is as `GET /config` says."""
+    """Knobs to set, by group. `GET /config` has the values of the others."""
     queries: Queries = ()
     """What to search for, in place of queries of the chat model."""
     method: Annotated[Method | None, Field(strict=False)] = None
@@ -127,7 +127,7 @@ async def research(
 
 
 async def _refused_status(run: Run, follower: RunFollower) -> int | None:
-    """The status of the problem for a failed run; None where its response says what failed.
+    """Return the problem status of a failed run, or None if its response tells the failure.
 
     Other people's servers failed (502 elsewhere): only where there are neither sources nor a chat model that
     works is the service not available.
