@@ -52,7 +52,7 @@ def read_messages(request: ChatRequest, *, accepts_instructions: bool) -> ReadMe
             ],
             code="unsupported_parameter",
         )
-    said = said_before(request)
+    said = history_of(request)
     message = _checked_message(request, row)
     instructions = "\n\n".join(request.messages[place].text.strip() for place in instructing)
     earlier = tuple(exchange.question for exchange in said)
@@ -76,7 +76,7 @@ def read_messages(request: ChatRequest, *, accepts_instructions: bool) -> ReadMe
     return ReadMessages(question=question, client=client, said=said)
 
 
-def said_before(request: ChatRequest) -> tuple[Exchange, ...]:
+def history_of(request: ChatRequest) -> tuple[Exchange, ...]:
     """Return the messages of the user before the last one, each with its answer."""
     answers: list[tuple[str, list[str]]] = []
     for message in request.messages:
