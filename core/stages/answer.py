@@ -27,7 +27,7 @@ from core.ports import Chat, Embed
 from core.run.events import Emit, Note, PhaseEnded, PhaseStarted, Prompted, Purpose, TokensWritten
 from core.stages.answering.answer_prompt import NOT_FOUND, prompt
 from core.stages.answering.answer_writer import AnswerWriter
-from core.stages.answering.answerability import VERDICT_SECONDS, VERDICT_TOKENS, asked_first
+from core.stages.answering.answerability import VERDICT_SECONDS, VERDICT_TOKENS, check_answerability
 from core.stages.answering.extractive_answer import extractive_answer
 from core.stages.answering.wordless_reply import FILTERED, wordless
 from core.stages.metered_models import MeteredChat, MeteredEmbed
@@ -246,7 +246,7 @@ async def _doubt(  # noqa: PLR0917
         return None
     seconds = min(budget.writing_left, VERDICT_SECONDS)
     metered = MeteredChat(chat, Phase.ANSWER, emit, purpose=Purpose.VERDICT, seconds=seconds)
-    return await asked_first(question, sources, metered, seconds)
+    return await check_answerability(question, sources, metered, seconds)
 
 
 def covered(
