@@ -9,7 +9,7 @@ from core.analysis.rankings.null_distribution import NullDistribution
 from core.text.display import decimal
 from core.text.sanitize import one_line
 from pages.parts import markup
-from pages.parts.passage_charts import GRID, MARK, MUTED, REST, SITES, dress
+from pages.parts.passage_charts import GRID, MARK, MUTED, REST, SITES, apply_layout
 
 FLOW = {False: "rgba(61,79,196,.30)", True: "rgba(140,155,255,.32)"}
 LOST = {False: "#C2303B", True: "#FF8087"}
@@ -44,7 +44,7 @@ def heat_map(
         )
     )
     height, margin = max(150, 60 + 46 * len(names)), {"l": 30, "r": 4, "t": 26, "b": 4}
-    dress(figure, dark, f"heat {measure}", height=height, margin=margin, dragmode=False)
+    apply_layout(figure, dark, f"heat {measure}", height=height, margin=margin, dragmode=False)
     figure.update_xaxes(side="top", showgrid=False, fixedrange=True)
     return figure.update_yaxes(autorange="reversed", showgrid=False, fixedrange=True)
 
@@ -85,7 +85,7 @@ def null_distribution_chart(distribution: NullDistribution, *, dark: bool) -> go
             },
         )
     margin = {"l": 44, "r": 8, "t": 30, "b": 40}
-    dress(figure, dark, "null distribution", height=340, margin=margin, hovermode="closest")
+    apply_layout(figure, dark, "null distribution", height=340, margin=margin, hovermode="closest")
     figure.update_xaxes(title={"text": "cosine", "standoff": 4}, showgrid=False, zeroline=False)
     return figure.update_yaxes(
         title={"text": "% of passages", "standoff": 4},

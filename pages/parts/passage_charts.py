@@ -234,7 +234,7 @@ def score_chart(curve: ScoreCurve, run: Run, *, dark: bool, others: bool = False
     return Chart(traces, layout)
 
 
-def dress(figure: go.Figure, dark: bool, revision: str, **layout: Any) -> None:
+def apply_layout(figure: go.Figure, dark: bool, revision: str, **layout: Any) -> None:
     """Apply the shared layout and `layout` to a chart.
 
     The user's zoom is kept while `revision` stays the same.

@@ -142,7 +142,9 @@ class Reading:
             )
 
 
-async def check_answerability(question: str, sources: Sequence[Source], chat: Chat, seconds: float) -> Note | None:
+async def check_answerability(
+    question: str, sources: Sequence[Source], chat: Chat, seconds: float
+) -> Note | None:
     """Ask the chat model whether the sources suffice.
 
     Returns a note if the model denies that or could not answer, else None. A call that fails, takes longer than

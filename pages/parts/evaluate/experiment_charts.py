@@ -15,7 +15,7 @@ from core.model import Usage
 from core.text.display import metric_text
 from core.text.sanitize import one_line
 from pages.parts import markup
-from pages.parts.passage_charts import GRID, MARKER, MUTED, REST, SITES, dress
+from pages.parts.passage_charts import GRID, MARKER, MUTED, REST, SITES, apply_layout
 
 MOST_KNOBS = 6
 """Most knobs to draw, largest share first."""
@@ -67,7 +67,7 @@ def effects_chart(effects: Sequence[KnobEffect], metric: str, *, dark: bool) -> 
             row=place // 2 + 1,
             col=place % 2 + 1,
         )
-    dress(figure, dark, f"effects {metric}")
+    apply_layout(figure, dark, f"effects {metric}")
     figure.update_layout(height=34 + 122 * rows, margin={"l": 4, "r": 4, "t": 24, "b": 4}, dragmode=False)
     figure.update_annotations(font_size=11)
     figure.update_xaxes(type="category", showgrid=False, fixedrange=True)
@@ -139,7 +139,7 @@ def cost_chart(settings: SettingTable, cost: SettingCost, *, dark: bool) -> go.F
             hovertemplate=f"%{{text}} for %{{x:,.3~g}} {cost.unit}<extra></extra>",
             showlegend=bool(some),
         )
-    dress(figure, dark, f"cost {settings.metric} {cost.title}")
+    apply_layout(figure, dark, f"cost {settings.metric} {cost.title}")
     figure.update_layout(height=230, margin={"l": 4, "r": 4, "t": 24, "b": 26}, dragmode=False)
     figure.update_xaxes(title=markup.html(one_line(cost.title, 80)), gridcolor=GRID[dark], fixedrange=True)
     return figure.update_yaxes(gridcolor=GRID[dark], automargin=True, fixedrange=True, nticks=5)

@@ -16,7 +16,7 @@ from core.run.state import Run
 from core.text.display import passage_label
 from core.text.sanitize import one_line
 from pages.parts import charts, markup, page_frame
-from pages.parts.passage_charts import INK, MARK, REST, SITES, dress, hover
+from pages.parts.passage_charts import INK, MARK, REST, SITES, apply_layout, hover
 
 COLOURS = ("source", "score", "query", "topic")
 COLOURED_SOURCES = 7
@@ -83,7 +83,7 @@ def map_figure(
         )
     axis = {"showticklabels": False, "zeroline": False, "showgrid": False}
     layout = {"height": 520, "dragmode": "lasso", "clickmode": "event", "xaxis": axis, "yaxis": axis}
-    dress(figure, dark, f"embedding map {run.id}", margin={"l": 4, "r": 4, "t": 60, "b": 4}, **layout)
+    apply_layout(figure, dark, f"embedding map {run.id}", margin={"l": 4, "r": 4, "t": 60, "b": 4}, **layout)
     return figure
 
 
