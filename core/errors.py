@@ -139,9 +139,11 @@ class WorkersFailed(OpenQueryError):
     exit_code = 10
 
 
-class Handled(ContextDecorator):
-    """A block, or a function that returns nothing, which an error of the core or of files ends: `handle` is called with it,
-    or with what `disk_failure` says of it."""
+class ErrorHandler(ContextDecorator):
+    """Context manager or decorator that passes errors of the core or of files to `handle`.
+
+    The error ends the block or function, which returns nothing. An error of files is passed as its `disk_failure`.
+    """
 
     def __init__(self, handle: Callable[[OpenQueryError], object]) -> None:
         self._handle = handle

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from core.errors import Handled, OpenQueryError
+from core.errors import ErrorHandler, OpenQueryError
 from core.text.markdown.safe_markdown import markdown_label
 from pages.parts import runtime
 
@@ -17,9 +17,9 @@ def _stop(error: OpenQueryError) -> None:
     st.stop()
 
 
-shown = Handled(problem)
+shown = ErrorHandler(problem)
 """Handles errors of a part of a page. The error is shown in place of the part."""
-needed = Handled(_stop)
+needed = ErrorHandler(_stop)
 """Handles errors in loading the page's subject. The page shows the error and stops."""
 
 

@@ -15,7 +15,7 @@ from core.config.knobs import Knobs
 from core.config.permissions import Action, Caller, Role, person_id
 from core.config.prices import Prices
 from core.config.settings import Settings
-from core.errors import Handled
+from core.errors import ErrorHandler
 from core.features.share.replay import Replay
 from core.run.run_ids import is_link
 from core.run.state import Run
@@ -265,7 +265,7 @@ def refuse(message: str, hint: str = "") -> None:
     st.session_state["refused"] = (message, hint)
 
 
-refusing = Handled(lambda error: refuse(error.message, error.hint))
+refusing = ErrorHandler(lambda error: refuse(error.message, error.hint))
 """Handles refusals of the visitor's actions. The page shows the reason."""
 
 

@@ -12,7 +12,7 @@ from htpy import Element, span
 from core.analysis.rankings.context_membership import context_sources
 from core.config.knobs import Knobs, RankKnobs
 from core.config.schema import parameters
-from core.errors import BadInput, Handled, OpenQueryError
+from core.errors import BadInput, ErrorHandler, OpenQueryError
 from core.features.evaluate.labels.graded_ranking import (
     DEPTH,
     GradedRanking,
@@ -51,7 +51,7 @@ _HINTS = {
 SIDES = ("verdict_first", "verdict_second")
 """Session keys of the two rankings that the Evaluate page compares."""
 _PROBLEM = "label_problem"
-_reported = Handled(lambda error: st.session_state.update({_PROBLEM: str(error)}))
+_reported = ErrorHandler(lambda error: st.session_state.update({_PROBLEM: str(error)}))
 """Handles errors of a change of labels. The error is shown below the labels."""
 
 
