@@ -26,7 +26,7 @@ from core.run.state import Run
 from core.run.step_events import ModelDecided, Step, StepEnded, StepStarted
 from core.stages.answering.wordless_reply import wordless
 from core.stages.metered_models import MeteredChat
-from core.stages.spending import Spending
+from core.stages.run_budget import RunBudget
 from core.stages.time_budget import timeout_of
 from core.text.sanitize import (
     CHARACTERS_A_TOKEN,
@@ -131,7 +131,7 @@ def _limit(context: RunContext) -> str:
     repeated = [_same_call(run, step.number, step.tool, step.arguments) for step in run.steps]
     if len(repeated) >= REPETITIONS and all(repeated[-REPETITIONS:]):
         return f"Its last {REPETITIONS} calls repeated earlier ones."
-    return Spending(knobs=knobs.run, prices=context.ports.prices, run=run).exhausted()
+    return RunBudget(knobs=knobs.run, prices=context.ports.prices, run=run).exhausted()
 
 
 def _undone(run: Run, limit: str) -> e.Note:

@@ -11,7 +11,7 @@ from core.run import events as e
 from core.stages.answer import AnswerBrokeOff, covered, streamed_answer
 from core.stages.conversation.history import recent
 from core.stages.metered_models import MeteredChat
-from core.stages.spending import Spending
+from core.stages.run_budget import RunBudget
 from core.text.sanitize import sanitize
 
 HISTORY_TOKENS = 3000
@@ -91,7 +91,7 @@ async def _written(context: RunContext, client: ClientRequest, chat: Chat) -> An
     """Return the chat model's reply, or None without time or budget."""
     knobs, emit, run, budget = context.knobs, context.emit, context.run, context.budget
     messages = tuple(_messages(client))
-    spending = Spending(knobs=knobs.run, prices=context.ports.prices, run=run, since=run.before)
+    spending = RunBudget(knobs=knobs.run, prices=context.ports.prices, run=run, since=run.before)
     if budget.writing_left <= 0 or not covered(spending, messages, knobs.answer, chat, emit):
         return None
     emit(e.Prompted(messages, chat.identity))

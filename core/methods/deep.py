@@ -26,7 +26,7 @@ from core.run.reports.sections import report
 from core.run.state import Run
 from core.stages.answer import AnswerBrokeOff
 from core.stages.partial_results import written_so_far
-from core.stages.spending import Spending
+from core.stages.run_budget import RunBudget
 from core.stages.streams import stream
 from core.stages.time_budget import TimeBudget
 
@@ -128,8 +128,8 @@ async def _write_report(context: RunContext) -> None:
     answered_and_checked(whole, run.sources, recorder)
 
 
-def _spending(ports: Ports, run: Run) -> Spending:
-    return Spending(knobs=run.knobs.run, prices=ports.prices, run=run, since=run.before)
+def _spending(ports: Ports, run: Run) -> RunBudget:
+    return RunBudget(knobs=run.knobs.run, prices=ports.prices, run=run, since=run.before)
 
 
 def _shared(run: Run, further: Iterable[Source] = ()) -> tuple[Source, ...]:

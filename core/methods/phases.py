@@ -36,8 +36,8 @@ from core.stages.plan import plan
 from core.stages.rank import require_texts, sources
 from core.stages.read import read
 from core.stages.rerank import rank_and_rerank
+from core.stages.run_budget import RunBudget
 from core.stages.search import search
-from core.stages.spending import Spending
 from core.stages.streams import stream
 from core.stages.time_budget import UNLIMITED
 
@@ -193,7 +193,7 @@ async def answer_from(context: RunContext, numbered: Sequence[Source]) -> Answer
         client=run.client or NO_CLIENT,
         answers=ports.answers,
         budget=context.budget,
-        spending=Spending(knobs=knobs.run, prices=ports.prices, run=run, since=run.before),
+        spending=RunBudget(knobs=knobs.run, prices=ports.prices, run=run, since=run.before),
         quote=ports.quote,
     )
 

@@ -31,7 +31,7 @@ from core.stages.answering.answerability import VERDICT_SECONDS, VERDICT_TOKENS,
 from core.stages.answering.extractive_answer import extractive_answer
 from core.stages.answering.wordless_reply import FILTERED, wordless
 from core.stages.metered_models import MeteredChat, MeteredEmbed
-from core.stages.spending import Spending
+from core.stages.run_budget import RunBudget
 from core.stages.time_budget import UNLIMITED, TimeBudget, timeout_of
 from core.text.sanitize import CHARACTERS_A_TOKEN, estimated_tokens, pluralize
 
@@ -105,7 +105,7 @@ async def answer(  # noqa: PLR0917  # a stage takes what it uses
     client: ClientRequest = NO_CLIENT,
     answers: MutableMapping[str, Answer] | None = None,
     budget: TimeBudget = UNLIMITED,
-    spending: Spending | None = None,
+    spending: RunBudget | None = None,
     quote: asyncio.Event | None = None,
 ) -> Answer:
     """Answer the question only from `sources`, written or quoted.
@@ -204,7 +204,7 @@ async def _written_answer(  # noqa: PLR0917
     client: ClientRequest,
     answers: MutableMapping[str, Answer] | None,
     budget: TimeBudget,
-    spending: Spending | None,
+    spending: RunBudget | None,
 ) -> Answer | None:
     """Let the chat model answer, or reuse its stored answer.
 
@@ -238,7 +238,7 @@ async def _doubt(  # noqa: PLR0917
     chat: Chat,
     emit: Emit,
     budget: TimeBudget,
-    spending: Spending | None,
+    spending: RunBudget | None,
 ) -> Note | None:
     """Ask the chat model for doubts about the sources. It is not asked if the budget does not cover that."""
     prompt_tokens = estimated_tokens(sum(len(source.text) for source in sources))
@@ -250,7 +250,7 @@ async def _doubt(  # noqa: PLR0917
 
 
 def covered(
-    spending: Spending, messages: Sequence[Message], knobs: AnswerKnobs, chat: Chat, emit: Emit
+    spending: RunBudget, messages: Sequence[Message], knobs: AnswerKnobs, chat: Chat, emit: Emit
 ) -> bool:
     """Check that the remaining budget covers a reply. A note gives the reason for a refusal, or a doubt."""
     prompt_tokens = estimated_tokens(sum(len(message.content) for message in messages))

@@ -19,7 +19,7 @@ _NOT_CHAT = frozenset({Phase.SEARCH, Phase.EMBED, Phase.RANK})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Spending:
+class RunBudget:
     """The budget of a run and its spending so far. A budget of 0 means no limit."""
 
     knobs: RunKnobs

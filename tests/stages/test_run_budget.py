@@ -11,7 +11,7 @@ from core.model import AnswerKind, ModelUsage, Phase, Severity, Usage
 from core.run.events import Event, ModelUsed, Note, Prompted
 from core.run.state import Run
 from core.stages.answer import answer
-from core.stages.spending import Spending
+from core.stages.run_budget import RunBudget
 from tests.stages.fakes import ScriptedChat, WordEmbed, source
 
 PRICES = Prices(rows=parsed("model,prompt,completion,as_of\nscripted,1,10,2026-11-03\n"))
@@ -25,9 +25,9 @@ def used(phase: Phase, prompt: int, completion: int = 0, cost: float | None = No
     return ModelUsed(phase, ModelUsage(model=MODEL, tokens=tokens))
 
 
-def spending(*calls: ModelUsed, seconds: float = 0.0, since: Run | None = None, **knobs: float) -> Spending:
+def spending(*calls: ModelUsed, seconds: float = 0.0, since: Run | None = None, **knobs: float) -> RunBudget:
     run = Run(model_usage=calls, seconds=seconds)
-    return Spending(knobs=RunKnobs(**{"token_budget": 0, **knobs}), prices=PRICES, run=run, since=since)  # type: ignore[arg-type]
+    return RunBudget(knobs=RunKnobs(**{"token_budget": 0, **knobs}), prices=PRICES, run=run, since=since)  # type: ignore[arg-type]
 
 
 def test_tokens_are_of_chat_models_and_dollars_of_all() -> None:
