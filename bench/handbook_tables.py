@@ -87,7 +87,7 @@ def rows(table: Table, results: Results) -> Iterator[str]:
     for result in measured:
         values = values_of(result.setting)
         knobs = [
-            f"{value_text(values[path])}{' (default)' if values[path] == default_of(path) else ''}"
+            f"{value_text(path, values[path])}{' (default)' if values[path] == default_of(path) else ''}"
             for path in table.paths
         ]
         cells = [
