@@ -222,7 +222,7 @@ async def research_plan(
 
 
 def is_unfinished(run: Run) -> bool:
-    """Whether `go_on` has work to do: not all steps or sections of the run are done."""
+    """Whether `resume` has work to do: not all steps or sections of the run are done."""
     from_pages = run.turn is not None and run.turn.answer_from is AnswerFrom.PAGES
     match run.knobs.run.method:
         case Method.AGENT if not from_pages:
@@ -240,7 +240,7 @@ def require_unfinished(run: Run) -> None:
         raise BadInput("There is nothing to go on with in this run.", hint="Ask the question again.")
 
 
-async def go_on(run: Run, ports: Ports, listen: Listener | None = None) -> Run:
+async def resume(run: Run, ports: Ports, listen: Listener | None = None) -> Run:
     """Continue an unfinished run of the method agent or deep at its step. Present results are not requested again.
 
     The limits of an agent hold for its whole run. Unwritten sections are researched with a new budget, and the report

@@ -170,7 +170,7 @@ class StoredWork:
                 "The plan of this run was approved just now.", hint="Watch it, or stop it and go on later."
             )
 
-    def go_on(self, run_id: str, access: Access = NO_ACCESS) -> None:
+    def resume(self, run_id: str, access: Access = NO_ACCESS) -> None:
         """Continue an unfinished run at its step. It waits for a free slot.
 
         Raises:
@@ -181,7 +181,7 @@ class StoredWork:
         def bind(run: Run) -> FollowUp:
             followups.require_unfinished(run)
             self.quotas.require_budget(access.quota_subject)
-            return partial(followups.go_on, run)
+            return partial(followups.resume, run)
 
         self._follow_up(run_id, bind, access, queue=self._slots, answers=True)
 

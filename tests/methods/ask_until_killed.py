@@ -1,4 +1,4 @@
-"""A process for `test_going_on.py`: an agent answers a question until it is killed: `ask_until_killed FOLDER BASE_URL ALLOWED`."""
+"""A process for `test_resuming.py`: an agent answers a question until it is killed: `ask_until_killed FOLDER BASE_URL ALLOWED`."""
 
 import sys
 from pathlib import Path

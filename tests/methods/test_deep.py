@@ -213,12 +213,12 @@ async def test_failed_section_is_noted_in_its_heading_beside_others(
     assert followups.is_unfinished(run)
     fake_openai.chats.extend([streamed("Overlap [1]."), streamed("Both [1][7].")])
     asked = len(fake_openai.chat_requests)
-    run = await followups.go_on(run, await engine.ports(run.knobs, run=run))
+    run = await followups.resume(run, await engine.ports(run.knobs, run=run))
     assert (run.status, states(run)) == (RunStatus.DONE, [SectionState.WRITTEN] * 2)
     assert len(fake_openai.chat_requests) - asked == 2
     assert not any("not researched" in notice.message for notice in run.notices)
     with pytest.raises(BadInput, match="nothing to go on with"):
-        await followups.go_on(run, await engine.ports(run.knobs, run=run))
+        await followups.resume(run, await engine.ports(run.knobs, run=run))
 
 
 async def test_a_run_whose_every_section_fails_has_failed(engine: Engine, fake_openai: FakeOpenAI) -> None:
@@ -290,7 +290,7 @@ def test_a_plan_survives_a_restart_and_is_approved_once(warm_folder: Path, fake_
     with pytest.raises(BadInput, match="approved before"):
         later.approve_plan(run_id, [OVERLAP])
     with pytest.raises(BadInput, match="nothing to go on with"):
-        later.go_on(run_id)
+        later.resume(run_id)
     later.close()
 
 
@@ -306,7 +306,7 @@ def test_a_stopped_report_keeps_its_sections_and_goes_on(runs: RunRegistry, fake
     assert not run.answer.complete
     assert run.text == f"## {OVERLAP}\n\nOverlap repeats text [1].\n\n## {HYBRID}\n\nBM25 "
     fake_openai.chats.extend([streamed("BM25 rewards rare words [1]."), streamed("In brief [1].")])
-    runs.go_on(run_id)
+    runs.resume(run_id)
     run = once(runs, run_id, is_reported)
     assert (run.status, states(run)) == (RunStatus.DONE, [SectionState.WRITTEN] * 2)
     assert run.text.startswith(f"## {IN_BRIEF}\n\nIn brief [1].")
@@ -334,7 +334,7 @@ def test_a_killed_process_pays_no_section_twice(warm_folder: Path, fake_openai: 
     )
     asked = len(fake_openai.chat_requests)
     fake_openai.chats.extend([streamed("BM25 rewards rare words [1]."), streamed("Both [1].")])
-    runs.go_on(run_id)
+    runs.resume(run_id)
     run = once(runs, run_id, is_reported)
     assert (run.status, states(run)) == (RunStatus.DONE, [SectionState.WRITTEN] * 2)
     assert len(fake_openai.chat_requests) - asked == 2

@@ -37,7 +37,9 @@ def plan(run: Run) -> None:
         with st.container(border=True, key="sections"):
             _sections(run)
     if is_unfinished(run) and not is_link(run.id):
-        widgets.button("Go on", "resume", runtime.continue_run, run.id, runtime.runs().go_on, key="run_go_on")
+        widgets.button(
+            "Go on", "resume", runtime.continue_run, run.id, runtime.runs().resume, key="run_go_on"
+        )
 
 
 # --- the plan ---------------------------------------------------------------------------------------------

@@ -185,7 +185,7 @@ async def resume_run(run_id: RunId, service: ServiceOf, caller: CallerOf, sessio
     """
     await _require(service, caller, run_id, Action.CHANGE_RUN)
     access = replace(session.access, quota_subject=caller.name)
-    return await _continued(service, run_id, partial(service.runs.go_on, run_id, access))
+    return await _continued(service, run_id, partial(service.runs.resume, run_id, access))
 
 
 @router.post("/runs/{id}/quote", status_code=202, responses=documented(403, 404, 409, 422, 429, 503))

@@ -78,7 +78,7 @@ def gone_on(runs: RunRegistry, run_id: str, server: FakeOpenAI) -> Run:
     """The run once it has gone on to its end."""
     ended = threading.Event()
     runs.observers = (lambda record, _run: None if record else ended.set(),)
-    runs.go_on(run_id, access(server))
+    runs.resume(run_id, access(server))
     assert ended.wait(60), "it never ended"
     return finished(runs, run_id)
 
@@ -159,7 +159,7 @@ def test_run_resumes_when_its_model_server_is_back(runs: RunRegistry, fake_opena
     assert [step.tool for step in run.steps] == ["open", "find"]
     assert run.steps[0] == failed.steps[0]
     with pytest.raises(BadInput, match="nothing to go on with"):
-        runs.go_on(failed.id, access(fake_openai))
+        runs.resume(failed.id, access(fake_openai))
 
 
 def test_a_stopped_run_keeps_its_steps_and_goes_on(runs: RunRegistry, fake_openai: FakeOpenAI) -> None:
