@@ -1,11 +1,11 @@
 """The Answers view: answers of a data set, metrics and sources."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
 import streamlit as st
-from htpy import Element, dd, div, dl, dt, span, td, tr
+from htpy import Element, b, dd, div, dl, dt, i, span, td, th, tr
 
 from core.config.permissions import Action
 from core.errors import BadInput
@@ -14,12 +14,15 @@ from core.features.evaluate.answers.answers_folder import AnswerEvaluation, Answ
 from core.features.evaluate.metrics.metric_help import (
     ANSWERED,
     CITATION_RECALL,
+    EXACT,
     HELP,
     KAPPA,
+    REFUSED,
     STABLE,
     TOKEN_F1,
 )
 from core.features.evaluate.services.answer_evaluations import AnswerEvaluations
+from core.features.evaluate.statistics.significance import Interval, p_number
 from core.runtime.event_loop import TaskStatus
 from core.text.display import metric_text
 from core.text.markdown.safe_markdown import markdown_label
@@ -27,7 +30,6 @@ from core.text.sanitize import plural, pluralize
 from pages.parts import address, browser, markup, runtime, widgets
 from pages.parts.evaluate.answers import answer_reader
 from pages.parts.evaluate.answers.answers_form import EVALUATION, form, judge_menu, open_evaluation
-from pages.parts.evaluate.answers.answers_table import answers_table, figure
 from pages.parts.problems import missing, problem, shown
 
 LEAD = "Questions answered and measured: are the answers right, do their citations hold, are the right questions refused?"
@@ -39,6 +41,13 @@ FILTERS: Mapping[str, Callable[[AnsweredQuestion], bool]] = {
     "not refused": lambda answer: answer.outcome is Outcome.WRONGLY_ANSWERED,
     "unsupported": lambda answer: answer.has_unsupported,
     "failed": lambda answer: answer.outcome is Outcome.FAILED,
+}
+OUTCOME_WORDS = {
+    Outcome.FAILED: ("error", "failed", "bad"),
+    Outcome.WRONGLY_ANSWERED: ("close", "not refused", "bad"),
+    Outcome.WRONGLY_REFUSED: ("close", "refused", "bad"),
+    Outcome.RIGHTLY_REFUSED: ("check", "refused", "good"),
+    Outcome.ANSWERED: ("", "answered", ""),
 }
 
 
@@ -176,7 +185,7 @@ def _measured(answers: Answers, others: list[AnswerEvaluation]) -> None:
             names = (*intervals, *((KAPPA, STABLE) if answers.judged else ()))
             markup.show(dl(".oq-help")[((dt[name], dd[HELP[name]]) for name in names)])
     with figures:
-        tiles = (figure(name, *measured, differences.get(name)) for name, measured in intervals.items())
+        tiles = (_figure(name, *measured, differences.get(name)) for name, measured in intervals.items())
         markup.show(div(".oq-measures", role="group", aria_label="What was measured")[tiles])
     listed = [answer for answer in ordered if FILTERS[chosen](answer)]
     name = st.query_params.get("answer", "")
@@ -186,7 +195,7 @@ def _measured(answers: Answers, others: list[AnswerEvaluation]) -> None:
         markup.show(markup.kicker("Answers", f"worst first; {len(listed):,} of {len(ordered):,}"))
         most = len(listed) if st.session_state.get("answers_all_rows") else ROWS
         with st.container(key="answers_table"):
-            markup.show(answers_table(listed[:most], answers, opened.id))
+            markup.show(_answers_table(listed[:most], answers, opened.id))
         if len(listed) > ROWS:
             st.toggle(f"Show all {len(listed):,}", key="answers_all_rows")
     with right:
@@ -244,4 +253,63 @@ def _listed_row(evaluation: AnswerEvaluation, is_open: bool) -> Element:
         (td[part] for part in (count, chat, setting, started)),
         td[span(".oq-tag")[str(evaluation.status)]],
         (td(".n")[metric_text(intervals[name][0].mean) if name in intervals else ""] for name in _LISTED),
+    ]
+
+
+# --- metrics and the table of answers --------------------------------------------------------------------
+
+
+def _figure(name: str, interval: Interval, count: int, change: PairedDifference | None) -> Element:
+    """Return a metric with its interval and difference to the baseline.
+
+    The line of the interval is from 0 to 1.
+    """
+    part = round(interval.mean * count)
+    rest = {ANSWERED: "refused wrongly", REFUSED: "not refused"}.get(name)
+    bounds = f"{metric_text(interval.low)}–{metric_text(interval.high)}"
+    place = f"--low:{interval.low:.1%};--high:{interval.high:.1%};--dot:{interval.mean:.1%}"
+    return div(title=HELP[name])[
+        div(".name")[name],
+        div[b[metric_text(interval.mean)], span[f" {part:,} of {count:,}" if rest else f" of {count:,}"]],
+        div(".line", style=place, role="img", aria_label=f"95 % interval {bounds}")[i, b],
+        div(".bounds")[bounds, rest and f"; {count - part:,} {rest}"],
+        change is not None and _difference(change),
+    ]
+
+
+def _difference(change: PairedDifference) -> Element:
+    interval = change.difference
+    bounds = f"{metric_text(interval.low, signed=True)} to {metric_text(interval.high, signed=True)}"
+    text = f"{metric_text(interval.mean, signed=True)} [{bounds}]"
+    return div(".change", title=f"Paired, {pluralize(change.questions, 'question')}")[
+        b[text], span[f" p {p_number(change.p_value)}"]
+    ]
+
+
+def _answers_table(listed: Sequence[AnsweredQuestion], answers: Answers, opened: str) -> Element:
+    """Return the answers as table rows.
+
+    The first cell of each is a link that opens it. `opened` is the id of the open answer.
+    """
+    has_judge = answers.judged is not None
+    headings = ("question", "exact", "F1", "supported", *(("judged",) if has_judge else ()), "outcome")
+    first, *figures, last = headings
+    head = (first, *(th(".n", scope="col")[heading] for heading in figures), last)
+    rows = (_row(answer, answers, opened) for answer in listed)
+    return markup.data_table("Answers, worst first", head, rows, "oq-settings oq-answers")
+
+
+def _row(answer: AnsweredQuestion, answers: Answers, opened: str) -> Element:
+    symbol, words, tone = OUTCOME_WORDS[answer.outcome]
+    judged = answers.judged.by_answer.get(answer.id) if answers.judged else None
+    supported = sum(sentence.supported for sentence in answer.sentences)
+    exact = answer.values.get(EXACT)
+    link = markup.pick_link("answer", answer.id, current=answer.id == opened, title=answer.question)
+    return tr(class_={"on": answer.id == opened})[
+        td(dir="auto")[link[answer.question]],
+        td(".n")["" if exact is None else "✓" if exact else "–"],
+        td(".n")[metric_text(answer.values[TOKEN_F1]) if TOKEN_F1 in answer.values else ""],
+        td(".n")[f"{supported} / {len(answer.sentences)}" if answer.sentences else ""],
+        answers.judged is not None and td(".n")["" if judged is None else metric_text(judged)],
+        td(class_=tone)[symbol and markup.icon(symbol), words],
     ]
