@@ -1,10 +1,12 @@
-"""The content words of a question, and their phrases."""
+"""The content words of a question, their phrases, and how much of a word a text has."""
 
+import re
 from collections.abc import Iterable, Iterator
 from functools import cache
 
+from core.text.bm25_index import tokens
 from core.text.language import function_words
-from core.text.tokenization import words
+from core.text.tokenization import runs, words
 
 PHRASE_WORDS = 4
 """The most words of a phrase. A longer phrase is divided."""
@@ -12,6 +14,11 @@ _PHRASE_LIMIT = 60
 """The most characters of a word or phrase that a person would write."""
 _AROUND = ".,;:!?…()[]{}<>|\"'“”„‘’«»‹›*_`~=\\¿¡؟،؛。！？、，「」"
 """Characters around a word that do not belong to it."""
+
+JOINED_WORDS = frozenset(("da", "de", "fi", "nb", "nl", "no", "sv"))
+"""Languages that join words, so that a text has parts of a word more often than the word. German was measured."""
+_JOINED_PIECE = 4
+"""The characters of a piece of a joined word, as for n-grams in retrieval (McNamee and Mayfield, 2004)."""
 
 _COMMON_WORDS = {
     "de": "ab aber alle allem allen aller alles als also am an andere anderen ans auch aus beeinflussen "
@@ -56,6 +63,23 @@ def content_words(text: str, language: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(word for word in words(text) if word not in idle))
 
 
+def content_runs(text: str, language: str) -> tuple[str, ...]:
+    """Return the distinct words of a text without stop words, in order. Text without spaces is divided at these only."""
+    idle = stop_words(language)
+    found = dict[str, None]()
+    for run, size in runs(text):
+        parts = _between(language).split(run) if size and idle else [run]
+        shortest = min(size, len(run)) or 1
+        found.update((part, None) for part in parts if len(part) >= shortest and part not in idle)
+    return tuple(found)
+
+
+@cache
+def _between(language: str) -> re.Pattern[str]:
+    longest_first = sorted(stop_words(language), key=len, reverse=True)
+    return re.compile("|".join(map(re.escape, longest_first)))
+
+
 def phrases(text: str, language: str) -> Iterator[str]:
     """Yield candidate keywords: unbroken runs of words without stop words, as written.
 
@@ -80,3 +104,43 @@ def phrases(text: str, language: str) -> Iterator[str]:
 def _joined(run: Iterable[str]) -> Iterator[str]:
     if 0 < len(phrase := " ".join(run)) <= _PHRASE_LIMIT:
         yield phrase
+
+
+class WordsOfText:
+    """The stems of a text, and what they share with other words."""
+
+    def __init__(self, text: str, language: str, *, joined: bool = False) -> None:
+        """Read a text. `joined` also counts the parts of joined words, in languages that have these."""
+        self._language = language
+        self._joined = joined and language in JOINED_WORDS
+        self._stems = frozenset(tokens(text, language))
+        self._pieces = self._stems
+        if self._joined:
+            self._pieces = frozenset(piece for word in words(text) for piece in _pieces(word, _JOINED_PIECE))
+
+    def share_of(self, word: str) -> float:
+        """Return how much of a word or run the text has, from 0 to 1.
+
+        A stem is there or not. Of a joined word and of a run without spaces, the characters count that belong to a
+        piece which the text has. Pieces across a boundary of words are then needed nowhere.
+        """
+        stems = tokens(word, self._language)
+        found = sum(stem in self._stems for stem in stems)
+        if not stems or found == len(stems):
+            return float(bool(stems))
+        size = max((size for _, size in runs(word)), default=0)
+        if not size and self._joined:
+            size, stems = _JOINED_PIECE, words(word)
+            return sum(self._covered(each, size) for each in stems) / len(stems)
+        return self._covered(word, size) if size else found / len(stems)
+
+    def _covered(self, word: str, size: int) -> float:
+        covered = [False] * len(word)
+        for start, piece in enumerate(_pieces(word, size)):
+            if piece in self._pieces:
+                covered[start : start + size] = [True] * size
+        return sum(covered) / len(word)
+
+
+def _pieces(word: str, size: int) -> Iterator[str]:
+    return (word[start : start + size] for start in range(len(word) - size + 1))

@@ -72,6 +72,8 @@ _FUNCTION_WORDS = {
     "vad vem när varför hur vilken vilka",
     "vi": "và của là có được cho trong một các không những người với này đã khi từ "
     "gì ai đâu nào sao bao nhiêu thế",
+    "zh": "的 了 是 在 与 和 及 或 吗 呢 被 什么 什么样 哪 哪些 哪个 哪里 哪种 哪一 谁 几 几个 多少 多久 何时 何地 何种 如何 怎么 怎样 "
+    "为什么 为何 时候 这 这个 这些 这种 那 那个 那些 它们 他们 她们 我们",
     "tr": "ve bir bu da de için ile olarak olan çok daha gibi en sonra kadar ne "
     "kim nedir nerede nasıl neden hangi kaç kimdir mi mı",
 }

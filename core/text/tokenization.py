@@ -37,15 +37,22 @@ def words(text: str) -> list[str]:
     """
     if text.isascii():
         return text.translate(_ASCII_WORDS).split()
-    text = unicodedata.normalize("NFKC", _EXPONENT.sub(" ", text)).casefold()
-    if not _INTRICATE.search(text):
-        return _WORD.findall(text)
     tokens: list[str] = []
-    for match in _any_script().finditer(text):
-        run = match.group()
-        size = _GROUPS.get(match.lastgroup, len(run))
+    for run, group in runs(text):
+        size = group or len(run)
         tokens.extend(run[start : start + size] for start in range(max(len(run) - size, 0) + 1))
     return tokens
+
+
+def runs(text: str) -> list[tuple[str, int]]:
+    """Return the words and the unbroken runs of scripts without spaces, as `words` does, before runs are divided.
+
+    Each has the number of neighbouring characters that are a word of a run, or 0 if it is a word.
+    """
+    text = unicodedata.normalize("NFKC", _EXPONENT.sub(" ", text)).casefold()
+    if not _INTRICATE.search(text):
+        return [(word, 0) for word in _WORD.findall(text)]
+    return [(match.group(), _GROUPS.get(match.lastgroup, 0)) for match in _any_script().finditer(text)]
 
 
 @cache

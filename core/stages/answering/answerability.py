@@ -21,18 +21,16 @@ from core.run.events import Note
 from core.stages.answering.answer_prompt import source_block
 from core.stages.answering.asked_kind import Kind, asked_for
 from core.stages.answering.sentence_scoring import SentenceScores
-from core.text.bm25_index import tokens
-from core.text.content_words import content_words
+from core.text.content_words import JOINED_WORDS, WordsOfText, content_runs
 from core.text.facts.claim_doubts import NOUNS_HAVE_CAPITALS
 from core.text.language import dominant_language
 from core.text.sanitize import one_line
+from core.text.tokenization import UNSPACED
 
 READ = 4
 """The number of best sentences that are compared with the question, as many as a normal answer quotes."""
 _SHORT_QUESTION = 8
 """The most content words that one sentence can be expected to repeat. A longer question has several parts."""
-_JOINED_WORDS = frozenset(("da", "de", "fi", "nb", "nl", "no", "sv"))
-"""Languages that join words, so that sentences repeat few words of a question in its form. German was measured."""
 _NOUN = 0.65
 """The weight of a missing noun where every noun has a capital, as a share of a name's."""
 NAMED_WORDS = 3
@@ -42,7 +40,7 @@ VERDICT_TOKENS = 8
 VERDICT_SECONDS = 15.0
 """The timeout of a verdict, in seconds."""
 
-_WRITTEN = re.compile(r"[^\W_][\w’'-]*")
+_WRITTEN = re.compile(rf"[^\W_{UNSPACED}](?:(?![{UNSPACED}])[\w’'-])*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,36 +97,35 @@ class Reading:
     def __init__(self, question: str, sources: Sequence[Source], scores: SentenceScores) -> None:
         best = scores.sentences[:READ]
         language = dominant_language([question]) or dominant_language(source.text for source in sources)
-        words = content_words(question, language)
-        stems = {word: frozenset(tokens(word, language)) for word in words}
-        texts = [frozenset(tokens(f"{source.title}\n{source.text}", language)) for source in sources]
-        counts = {word: sum(stems[word] <= text for text in texts) for word in words}
-        rarity = {word: log(1 + len(texts) / (0.5 + count)) for word, count in counts.items()}
+        words = content_runs(question, language)
+        texts = [WordsOfText(f"{source.title}\n{source.text}", language, joined=True) for source in sources]
+        shares = {word: [text.share_of(word) for text in texts] for word in words}
+        rarity = {word: log(1 + len(texts) / (0.5 + sum(shares[word]))) for word in words}
         written = [match[0] for match in _WRITTEN.finditer(question)]
-        names = {w for name in _names(written) for w in content_words(name, language)} & set(words)
-        missing_names = [word for word in words if word in names and not counts[word]]
-        first = frozenset(tokens(best[0].text, language))
+        names = {w for name in _names(written) for w in content_runs(name, language)} & set(words)
+        missing_names = [word for word in words if word in names and not max(shares[word])]
+        first = WordsOfText(best[0].text, language, joined=True)
         passage = texts[best[0].source]
 
-        def lacking(text: frozenset[str]) -> float:
+        def lacking(text: WordsOfText) -> float:
             total = sum(rarity.values())
-            return sum(rarity[word] for word in words if not stems[word] <= text) / total if total else 0.0
+            return sum(rarity[word] * (1 - text.share_of(word)) for word in words) / total if total else 0.0
 
         asked = asked_for(question, language)
         is_unstated = not any(asked.is_stated_in(sentence.text) for sentence in best)
         self.signals = Signals(
             margin=min(best[0].score / scores.enough - 1, 0.6),
-            missing_names=len(missing_names)
+            missing_names=sum(1 - max(shares[name]) for name in names)
             / max(1, len(names))
             * (_NOUN if language in NOUNS_HAVE_CAPITALS else 1),
             apart=lacking(passage),
             missing_in_sentence=lacking(first),
             unstated=float(is_unstated),
-            closed=float(asked.is_closed and len(words) <= _SHORT_QUESTION and language not in _JOINED_WORDS),
+            closed=float(asked.is_closed and len(words) <= _SHORT_QUESTION and language not in JOINED_WORDS),
         )
-        missing = missing_names or [word for word in words if not counts[word]]
+        missing = missing_names or [word for word in words if not max(shares[word])]
         missing_in_sentence = sorted(
-            (word for word in words if not stems[word] <= first), key=lambda word: -rarity[word]
+            (word for word in words if not first.share_of(word)), key=lambda word: -rarity[word]
         )
         self.reason = "The sentence that fits best is only near the question."
         if is_unstated and not missing_names:

@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from core.model import Source
 from core.ports import Embed
 from core.stages.embedding.batching import embed_in_batches
-from core.text.bm25_index import tokens
+from core.text.content_words import WordsOfText
 from core.text.language import dominant_language
 from core.text.markdown.cited_sentences import read_sentences
 from core.text.tokenization import UNSPACED
@@ -210,16 +210,12 @@ def _with_coverage(
     sources: Sequence[Source], words: Iterable[str], weights: Floats, language: str
 ) -> Iterator[ScoredSentence]:
     """Yield the sentences scored by word coverage."""
-    question_tokens = [tokens(word, language) for word in words]
+    question_words = list(words)
 
     def coverage(text: str) -> float:
-        text_tokens = set(tokens(text, language))
-        return float(
-            sum(
-                w * sum(t in text_tokens for t in ts) / max(1, len(ts))
-                for w, ts in zip(weights, question_tokens, strict=True)
-            )
-        )
+        found = WordsOfText(text, language)
+        shares = (found.share_of(word) for word in question_words)
+        return float(sum(weight * share for weight, share in zip(weights, shares, strict=True)))
 
     for position, source in enumerate(sources):
         text = source.text
@@ -251,11 +247,11 @@ def _word_pattern() -> Any:
     import regex  # the standard library's \\w leaves out the vowel signs of Indic scripts
 
     letters = rf"[\p{{L}}\p{{M}}\p{{N}}--[{UNSPACED}]]+"
-    return regex.compile(rf"[{UNSPACED}]{{1,2}}|{letters}(?:[-.'’]{letters})*", regex.V1)
+    return regex.compile(rf"[{UNSPACED}]+|{letters}(?:[-.'’]{letters})*", regex.V1)
 
 
 def _words_of(question: str) -> dict[str, str]:
-    """Map each question word to the question without it. Scripts without spaces are split into two characters."""
+    """Map each question word, or run of a script without spaces, to the question without it."""
     without: dict[str, str] = {}
     for word in _word_pattern().finditer(question):
         rest = f"{question[: word.start()]} {question[word.end() :]}"
