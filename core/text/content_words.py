@@ -66,12 +66,12 @@ def content_words(text: str, language: str) -> tuple[str, ...]:
 def content_runs(text: str, language: str) -> tuple[str, ...]:
     """Return the distinct words of a text without stop words, in order. Text without spaces is divided at these only."""
     idle = stop_words(language)
-    found = dict[str, None]()
+    distinct = dict[str, None]()
     for run, size in runs(text):
         parts = _between(language).split(run) if size and idle else [run]
         shortest = min(size, len(run)) or 1
-        found.update((part, None) for part in parts if len(part) >= shortest and part not in idle)
-    return tuple(found)
+        distinct.update((part, None) for part in parts if len(part) >= shortest and part not in idle)
+    return tuple(distinct)
 
 
 @cache
@@ -125,14 +125,14 @@ class WordsOfText:
         piece which the text has. Pieces across a boundary of words are then needed nowhere.
         """
         stems = tokens(word, self._language)
-        found = sum(stem in self._stems for stem in stems)
-        if not stems or found == len(stems):
+        present = sum(stem in self._stems for stem in stems)
+        if not stems or present == len(stems):
             return float(bool(stems))
         size = max((size for _, size in runs(word)), default=0)
         if not size and self._joined:
             size, stems = _JOINED_PIECE, words(word)
             return sum(self._covered(each, size) for each in stems) / len(stems)
-        return self._covered(word, size) if size else found / len(stems)
+        return self._covered(word, size) if size else present / len(stems)
 
     def _covered(self, word: str, size: int) -> float:
         covered = [False] * len(word)

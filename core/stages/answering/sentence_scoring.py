@@ -213,8 +213,8 @@ def _with_coverage(
     question_words = list(words)
 
     def coverage(text: str) -> float:
-        found = WordsOfText(text, language)
-        shares = (found.share_of(word) for word in question_words)
+        sentence = WordsOfText(text, language)
+        shares = (sentence.share_of(word) for word in question_words)
         return float(sum(weight * share for weight, share in zip(weights, shares, strict=True)))
 
     for position, source in enumerate(sources):
