@@ -12,7 +12,6 @@ from pages.parts import markup
 from pages.parts.passage_charts import GRID, MARK, MUTED, REST, SITES, apply_layout
 
 FLOW = {False: "rgba(61,79,196,.30)", True: "rgba(140,155,255,.32)"}
-LOST = {False: "#C2303B", True: "#FF8087"}
 GOOD = {False: "#18794E", True: "#5BD69A"}
 HEAT = {
     False: [[0, "#F6F7FB"], [0.5, "#AFB8EC"], [1, "#3D4FC4"]],
