@@ -35,7 +35,15 @@ async def test_every_example_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 def test_there_is_an_example_of_every_stage_and_port() -> None:
     headings = set(re.findall(r"\*\*(\w+)\*\*:", DOCUMENT))
     stages = {path.stem for path in (Path(__file__).parent.parent / "core" / "stages").glob("*.py")}
-    parts = {"__init__", "egress", "metered_models", "partial_results", "spending", "streams", "time_budget"}
+    parts = {
+        "__init__",
+        "egress",
+        "metered_models",
+        "partial_results",
+        "run_budget",
+        "streams",
+        "time_budget",
+    }
     protocols = {name for name, value in vars(ports).items() if getattr(value, "_is_protocol", False)}
     assert headings == {stage.capitalize() for stage in stages - parts} | protocols - {
         "ModelPort",

@@ -25,7 +25,7 @@ async def test_documented_figures_of_bm25_are_those_measured() -> None:
     documented = written(DOCUMENT.read_text("utf-8"), RANKINGS)
     expected = list(rows(replace(RANKINGS, swept=swept), results))
     assert len(expected) == 3
-    assert [row for row in documented if "| bm25 |" in row] == expected
+    assert [row for row in documented if "| BM25 |" in row] == expected
 
 
 def test_documented_settings_are_within_the_interval_of_the_defaults() -> None:
