@@ -215,7 +215,7 @@ def score_chart(curve: ScoreCurve, run: Run, *, dark: bool, others: bool = False
         line = {"color": MUTED[dark], "dash": "dash", "width": 1}
         ends = {"y0": curve.threshold, "y1": curve.threshold}
         lines.append({**ACROSS, "xref": "x domain", "yref": "y", **ends, "line": line})
-    axis = {"nticks": 5, "rangemode": "tozero", "showgrid": False}
+    axis = {"nticks": 5, "rangemode": "tozero", "showgrid": False, "zeroline": False}
     second = {"overlaying": "y", "side": "right", "tickmode": "auto", "nticks": 4, "showgrid": False}
     layout = (
         {"template": TEMPLATE}
