@@ -60,7 +60,7 @@ EMBED = [
     _unvectored("404", embedding(*[failure(404)] * ALWAYS), "There is no embeddings endpoint"),
     _unvectored("429", embedding(*[failure(429)] * ALWAYS), "no more"),
     _unvectored("429 for ten minutes", embedding(*[failure(429, retry_after="600")] * ALWAYS), "600 seconds"),
-    _unvectored("500", embedding(*[failure(500)] * ALWAYS), "failed (500)"),
+    _unvectored("500", embedding(*[failure(500)] * ALWAYS), "answered with an error (500)"),
     FaultCase(
         "500 once",
         embedding(failure(500)),
@@ -224,7 +224,7 @@ CHAT = [
     _unanswered("413", chat(failure(413)), "too long"),
     _unanswered("429", chat(*[failure(429)] * 4), "no more requests"),
     _unanswered("429 for ten minutes", chat(failure(429, retry_after="600")), "600 seconds"),
-    _unanswered("500", chat(*[failure(500)] * 4), "failed (500)"),
+    _unanswered("500", chat(*[failure(500)] * 4), "answered with an error (500)"),
     _unanswered(
         "a redirect", chat(json_reply({}, status=307, headers={"Location": "http://10.0.0.1/"})), "elsewhere"
     ),

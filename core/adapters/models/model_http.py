@@ -180,7 +180,7 @@ class ModelService(Generic[E]):
                     f"Set {self.address} to the final address.",
                 )
             case _ if status >= 500:
-                return f"{host} failed ({status})", f"Ask again in a moment, or {other}."
+                return f"{host} answered with an error ({status})", f"Ask again in a moment, or {other}."
             case _:
                 return f"{host} refused the request ({status})", f"Check {self.address}, or {other}."
 

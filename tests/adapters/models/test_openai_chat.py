@@ -324,7 +324,7 @@ async def test_a_wait_is_told_before_it_begins(fake_openai: FakeOpenAI, passing:
 async def test_a_lasting_failure_is_reported_after_three_attempts(fake_openai: FakeOpenAI) -> None:
     fake_openai.chats.extend([failure(503, "All workers busy")] * 4)
     _, error = await failure_of(chat_at(fake_openai))
-    assert "failed (503): All workers busy" in error.message
+    assert "answered with an error (503): All workers busy" in error.message
     assert len(fake_openai.chat_requests) == 3
 
 
