@@ -109,7 +109,7 @@ def open_run(reference: str | Path) -> NotebookRun:
     if path.suffix in {".zip", ".json"} or not process.registry().get(str(reference)):
         name = one_line(str(reference), 100)
         raise BadInput(
-            f"There is no run {name}: no such file, no bundle of it in this folder, and none in the history.",
+            f"There is no run {name}: no such file, no .zip of it in this folder, and none in the history.",
             hint="Export the run as .zip into the folder of this notebook (Export on its page, or "
             "`openquery export RUN --out run.zip`), and run this cell again.",
         )

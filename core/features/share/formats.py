@@ -48,7 +48,7 @@ def _cells(run: Run) -> Iterator[tuple[str, str]]:
     """Yield kind and source of each cell."""
     yield (
         "markdown",
-        f"# {_literal(run.question)}\n\nA run of OpenQuery. The first cell opens it from its bundle, a `.zip` in the "
+        f"# {_literal(run.question)}\n\nA run of OpenQuery. The first cell opens it from a `.zip` in the "
         "folder of this notebook, or from the history of this machine. Nothing is searched or fetched. It needs "
         "OpenQuery (`docs/notebook.md` says how to install it).",
     )

@@ -95,7 +95,7 @@ class Replay:
         if not recorded.records:
             raise BadInput(
                 "This run has no events to replay.",
-                hint="It was exported as JSON, or could not be stored; a bundle has the events.",
+                hint="It was exported as JSON, or could not be stored. An exported .zip has the events.",
             )
         self.recorded, self.playhead = recorded, playhead
         self._run, self._next = recorded.base or Run(), 0

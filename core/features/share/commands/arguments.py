@@ -19,7 +19,7 @@ def _open(target: argparse.ArgumentParser) -> None:
 def _replay(target: argparse.ArgumentParser) -> None:
     from core.model import Phase
 
-    target.add_argument("run", metavar="RUN", help="a bundle, or the id of a run in the history")
+    target.add_argument("run", metavar="RUN", help="the id of a run in the history, or an exported .zip")
     target.add_argument(
         "--speed", type=float, default=1.0, metavar="X", help="2 is twice as fast (default 1)"
     )
@@ -49,10 +49,10 @@ COMMANDS: Mapping[str, Command] = {
     ),
     "open": Command(
         "features.share.commands.export.open_in_terminal",
-        "add the run of a bundle or a JSON file to the history",
+        "add an exported run to the history",
         _open,
-        "Add the run of a bundle or a JSON file to the history, and print the address of its page. "
-        "A run in one file (.html) is only checked, since a browser opens it.",
+        "Add the run of an exported .zip or .json file to the history, and print the address of its page. "
+        "An interactive page (.html) is only checked, since a browser opens it.",
     ),
     "replay": Command(
         "features.share.commands.replay.replay_in_terminal",
