@@ -36,6 +36,7 @@ FLAGS = [
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    "--js-flags=--no-enable-lazy-source-positions",  # else stacks, which Playwright asks for, parse functions again
 ]
 
 
