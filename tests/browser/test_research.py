@@ -24,7 +24,18 @@ def done_or_running(state: str) -> re.Pattern[str]:
 
 
 def test_a_question_is_answered_with_every_phase_on_screen(app: App) -> None:
-    app.ask()
+    app.open()
+    app.use_demo_library()
+    app.type_number("search_results", "4")
+    expect(app.slider("search_results")).to_have_value("4")
+    group = app.keyed("group_search").locator("summary")
+    group.click()
+    expect(app.slider("search_results")).to_have_count(0)
+    group.click()  # a closed group keeps what was typed
+    expect(app.slider("search_results")).to_have_value("4")
+    expect(app.keyed("changed_settings")).to_contain_text("Results per query 4 was 5")
+    app.field("question").fill(QUESTION)
+    app.field("question").press("Control+Enter")
     app.finished()
     for phase in PHASES:
         expect(app.step(phase)).to_have_class(done_or_running("done"))

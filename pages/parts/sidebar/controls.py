@@ -17,7 +17,6 @@ from core.config.settings import HANDBOOK
 from core.run.state import Run
 from core.text.sanitize import has_words, pluralize
 from pages.parts import address, browser, document_library, markup, runtime, services, widgets
-from pages.parts.serving import streamlit_patches
 from pages.parts.sidebar.knob_control import control, default, group_of_controls, key, value_of
 from pages.parts.sidebar.number_control import forget_typed
 
@@ -194,9 +193,9 @@ def _base(run: Run | None, parameter: Parameter) -> Any:
     return list(value) if parameter.items else getattr(value, "value", value)
 
 
-def _draw_changed() -> None:
-    """Draw the list of changed settings again, after the fragment of the control."""
-    streamlit_patches.rerun_fragment(RESET_FRAGMENT)
+def _draw_changed(fragment: str) -> None:
+    """Draw the fragment of a changed control again, and the list of changed settings."""
+    st.rerun([fragment, RESET_FRAGMENT])
 
 
 @st.fragment(key=LIVE_FRAGMENT)
@@ -204,7 +203,9 @@ def _live_sidebar(run: Run | None, moved: Callable[[str], object]) -> None:
     tunable = run is not None and not run.live and run.index is not None
     for group, title in LIVE:
         markup.show(markup.kicker(title, "this run" if tunable else NEXT_QUESTION))
-        options: dict[str, Any] = {"moved": moved} if run else {"on_change": _draw_changed}
+        options: dict[str, Any] = (
+            {"moved": moved} if run else {"on_change": partial(_draw_changed, LIVE_FRAGMENT)}
+        )
         live(group, title, run, **options)
     if tunable:
         with st.container(key="tuned_link"):

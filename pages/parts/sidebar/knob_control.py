@@ -1,6 +1,7 @@
 """The control of a knob, generated from its bounds, title and description."""
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -77,23 +78,27 @@ def control(parameter: Parameter, *, run: Run | None = None, prefix: str = "knob
         st.text_input(parameter.title, max_chars=parameter.longest, **common)
 
 
-@st.fragment
 def group_of_controls(
     name: str,
     title: str,
     symbol: str,
     knobs: Callable[[], Iterable[Parameter]],
     *,
-    changed: Callable[[], object],
+    changed: Callable[[str], object],
 ) -> None:
-    """Draw the controls of a group for the next run, and call `changed` after a change.
+    """Draw the controls of a group for the next run.
 
-    A closed group is not sent.
+    A closed group is not sent. The group is a fragment, and a change calls `changed` with its key.
     """
-    expander = st.expander(
-        title, icon=f":material/{symbol}:", key=f"group_{name}", type="compact", on_change="rerun"
-    )
-    if expander.open:
-        with expander:
-            for knob in knobs():
-                control(knob, on_change=changed)
+    fragment = f"controls_{name}"
+
+    def draw() -> None:
+        expander = st.expander(
+            title, icon=f":material/{symbol}:", key=f"group_{name}", type="compact", on_change="rerun"
+        )
+        if expander.open:
+            with expander:
+                for knob in knobs():
+                    control(knob, on_change=partial(changed, fragment))
+
+    st.fragment(draw, key=fragment)()
