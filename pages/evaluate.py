@@ -100,7 +100,7 @@ def experiments_list(page: EvaluatePage, opened: str = "") -> None:
     note = f"{len(page.visible):,}" + (
         "; tick several to compare" if opened and len(page.visible) > 1 else ""
     )
-    markup.show(markup.kicker("Experiments", note))
+    markup.show(markup.section_heading("Experiments", note))
     with st.container(key="experiments"):
         together = [other.id for other in others_together(page)] if opened else []
         markup.show(experiments_table(page.experiments, tuple(page.visible.values()), opened, together))

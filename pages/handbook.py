@@ -59,13 +59,13 @@ def article(chapter: Chapter) -> None:
     part = next(part for part in PARTS if chapter in part.chapters)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="handbook_place"):
         st.page_link(PAGE, label="All articles", icon=":material/arrow_back:", query_params={})
-        markup.show(markup.kicker(part.title, f"article {NUMBERS[chapter.slug]} of {len(ALL)}"))
+        markup.show(markup.section_heading(part.title, f"article {NUMBERS[chapter.slug]} of {len(ALL)}"))
     with st.container(key="handbook"):
         st.title(chapter.title, anchor=False)
         st.markdown(chapter.body)
         related = [ALL[slug] for slug in chapter.related if slug in ALL]
         if related:
-            markup.show(markup.kicker("See also"))
+            markup.show(markup.section_heading("See also"))
             with st.container(horizontal=True, gap="small"):
                 for other in related:
                     link(other, other.title, "article")

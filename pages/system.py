@@ -26,7 +26,7 @@ def price_table() -> None:
     """Draw the prices with their date. An operator may change and reset them."""
     file = runtime.runs().engine.prices
     prices = file.read()
-    markup.show(markup.kicker("Model prices", prices.dated))
+    markup.show(markup.section_heading("Model prices", prices.dated))
     if prices.problem:
         st.warning(markdown_label(prices.problem, 400), icon=":material/error:")
     editable = runtime.caller().may(Action.SET_PRICES)
@@ -113,14 +113,14 @@ with needed:
 settings, cache = registry.settings, registry.engine.cache
 with st.container(key="system", width=920):
     with st.container(horizontal=True, vertical_alignment="center"):
-        markup.show(markup.kicker("Connected services"), width="stretch")
+        markup.show(markup.section_heading("Connected services"), width="stretch")
         widgets.button("Re-check", "refresh", key="probe", type="tertiary")
     with shown, st.spinner("Checking …"):
         markup.show(
             map(probe, registry.call(probes(registry.engine, registry.store, runtime.access()), timeout=30))
         )
 
-    markup.show(markup.kicker("Limits"))
+    markup.show(markup.section_heading("Limits"))
     markup.show(
         table(
             {
@@ -134,7 +134,7 @@ with st.container(key="system", width=920):
 
     price_table()
 
-    markup.show(markup.kicker("Network exposure"))
+    markup.show(markup.section_heading("Network exposure"))
     address = st.get_option("server.address") or "all interfaces"
     markup.show(
         table(
@@ -151,7 +151,7 @@ with st.container(key="system", width=920):
         )
     )
 
-    markup.show(markup.kicker("Storage", str(settings.folder)))
+    markup.show(markup.section_heading("Storage", str(settings.folder)))
     stored = cache.size()
     rows = {
         space: f"{pluralize(entries, 'entry')}, {markup.size(size)}"

@@ -56,13 +56,13 @@ def numbered(number: int, text: str, note: str = "") -> Element:
     return div(".oq-numbered")[span(".number")[str(number)], h2[text], note and span[note]]
 
 
-def kicker(text: str, note: str = "", *swatches: tuple[str, str], hint: str = "") -> Element:
+def section_heading(text: str, note: str = "", *swatches: tuple[str, str], hint: str = "") -> Element:
     """Return the heading of a section with a note. Without a text, only the note.
 
     `swatches` explain the marks of a chart: pairs of a class and its meaning. `hint` explains text and note.
     """
     marks = (span(class_=["mark", name])[i, words] for name, words in swatches)
-    return div(".oq-kicker", title=hint or None)[text and h2[text], note and span[note], marks]
+    return div(".oq-section-heading", title=hint or None)[text and h2[text], note and span[note], marks]
 
 
 def empty(text: str, symbol: str = "hourglass_empty") -> Element:

@@ -100,7 +100,9 @@ def _filling(run: Run) -> None:
 
     until(
         lambda: runtime.runs().get(run.id) is not run or not runtime.runs().is_filling(run.id),
-        lambda: markup.show(markup.kicker(embedded_so_far(run), "the rest follow, and this page with them")),
+        lambda: markup.show(
+            markup.section_heading(embedded_so_far(run), "the rest follow, and this page with them")
+        ),
         key="filling",
         every=runtime.refresh_every(1.0),
     )
@@ -122,7 +124,7 @@ def _latest(page: str) -> None:
         markup.show_empty("No runs yet. Ask a question first.", "history")
         st.page_link(runtime.RESEARCH, label="Ask a question", icon=":material/travel_explore:")
         return
-    markup.show(markup.kicker("Latest runs", "choose one, or ask a new question on the Ask page"))
+    markup.show(markup.section_heading("Latest runs", "choose one, or ask a new question on the Ask page"))
     with st.container(key="latest_runs", gap="xsmall"):
         for run in runs:
             st.page_link(

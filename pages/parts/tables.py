@@ -213,7 +213,7 @@ def selectable_table(
         with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"{key}_pages"):
             st.pagination(pages, default=page.number, key=page.control, max_visible_pages=5)
             listed = f"{start + 1:,}–{start + len(page_items):,} of {pluralize(len(ids), 'row')}"
-            markup.show(markup.kicker("", listed), width="stretch")
+            markup.show(markup.section_heading("", listed), width="stretch")
             if beside_pages:
                 beside_pages()
 

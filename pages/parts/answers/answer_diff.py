@@ -174,7 +174,8 @@ def _selected_passage(*sides: AnswerSide) -> None:
         else:
             with st.container(border=True, key="reader_source"):
                 markup.show(
-                    markup.kicker(label, "the page has changed since"), div(".oq-article")[mark[source.text]]
+                    markup.section_heading(label, "the page has changed since"),
+                    div(".oq-article")[mark[source.text]],
                 )
                 widgets.close_button(st.session_state.update, {SELECTED: None}, key="reader_source_close")
 
@@ -183,7 +184,7 @@ def _selected_passage(*sides: AnswerSide) -> None:
 
 
 def _differences(comparison: AnswerComparison, first: AnswerSide, second: AnswerSide) -> None:
-    markup.show(markup.kicker("Differences", f"from {first.label} to {second.label}"))
+    markup.show(markup.section_heading("Differences", f"from {first.label} to {second.label}"))
     markup.show(_table(answer_metrics(comparison, first.seconds, second.seconds), first, second))
     if comparison.similarity == 1 and not comparison.citations_changed:
         markup.show(markup.verdict("Both answers have the same sentences and citations."))

@@ -123,7 +123,7 @@ def _set_back(side: str, parameter: Parameter, base: Any) -> None:
 def _run_and_models(run: Run, side: str) -> None:
     """Draw the run and the models of a side, its presets, and what copies and resets it."""
     _models(run, side)
-    markup.show(markup.kicker("Presets"))
+    markup.show(markup.section_heading("Presets"))
     presets.box(
         f"side_{side}",
         lambda: compare_config.config_of(run, side).knobs,

@@ -99,7 +99,7 @@ def _use(run: Run, config: CompareConfig) -> None:
 def _ranks(difference: RankingDiff) -> None:
     """Draw the ranks of the sources, from A to B."""
     with st.container(key="rank_lines"):
-        markup.show(markup.kicker("Rank of each source"), rank_lines(difference.changes))
+        markup.show(markup.section_heading("Rank of each source"), rank_lines(difference.changes))
 
 
 def _measures(difference: RankingDiff, ranked: Mapping[str, Run]) -> None:
@@ -115,7 +115,9 @@ def _measures(difference: RankingDiff, ranked: Mapping[str, Run]) -> None:
         return
     with measures:
         markup.show(rank_changes.comparison_facts(difference), rank_changes.measures(difference))
-        markup.show(markup.kicker("All rank changes", "select a row to see the passage in its article"))
+        markup.show(
+            markup.section_heading("All rank changes", "select a row to see the passage in its article")
+        )
         rank_changes.change_table(difference, ranked["a"], ranked["b"], "rank_changes", ("A", "B"))
         for column, (side, run) in zip(st.columns(2, gap="medium"), ranked.items(), strict=True):
             with column:
@@ -128,7 +130,7 @@ def _ranking(run: Run, side: str) -> None:
     context = len(run.ranking.context) if run.ranking else 0
     note = f"{pluralize(len(table), 'passage')}, {context} in the context"
     note += f"; the first {MAX_ROWS:,} are listed" if len(table) > MAX_ROWS else ""
-    markup.show(markup.kicker(f"Ranking {SIDES[side]}", note))
+    markup.show(markup.section_heading(f"Ranking {SIDES[side]}", note))
     scores = [name for name in ("cosine", "bm25", "fused", "rerank") if _has(table, name)]
     number, text = st.column_config.NumberColumn, st.column_config.TextColumn
     columns = {

@@ -30,7 +30,7 @@ def what_is_new(before: Run, after: Run) -> None:
         return
     changes = run_changes(before, after)
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="what_is_new_head"):
-        markup.show(markup.kicker("What is new", "from A to B, as each run ended"), width="stretch")
+        markup.show(markup.section_heading("What is new", "from A to B, as each run ended"), width="stretch")
         widgets.download_button(
             "Export",
             lambda: orjson.dumps(

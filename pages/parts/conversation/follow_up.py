@@ -130,7 +130,7 @@ def _draft(draft: FollowUpDraft, run: Run) -> None:
         markup.show(p(".oq-written", dir="auto")["You wrote ", span[f"“{draft.turn.written}”"]])
         by = f"rewritten by {draft.turn.author}" if draft.turn.author else ""
         with st.container(horizontal=True, vertical_alignment="center", key="runs_as"):
-            markup.show(markup.kicker("Runs as", by))
+            markup.show(markup.section_heading("Runs as", by))
             if draft.question != draft.turn.written:
                 as_written = partial(st.session_state.update, standalone=draft.turn.written)
                 widgets.button("Use my words", "", as_written, key="my_words", type="tertiary")
@@ -159,7 +159,7 @@ def _answer_from(draft: FollowUpDraft, run: Run) -> None:
     """Draw the choice of pages, with what each choice is expected to take."""
     coverage, suggested = draft.coverage, draft.turn.answer_from
     markup.show(
-        markup.kicker(
+        markup.section_heading(
             "Answer from",
             f"at {decimal(ENOUGH_COVERAGE, 2)} or more no search is needed" if coverage else "",
         )

@@ -33,7 +33,7 @@ def next_questions(run: Run, ask: Callable[[str, str], None]) -> None:
     model = run.answer.model if run.answer else ""
     if not questions and (written or not model):
         return
-    markup.show(markup.kicker("Next questions", "answerable from these pages"))
+    markup.show(markup.section_heading("Next questions", "answerable from these pages"))
     with st.container(key="next_questions", horizontal=True, gap="small"):
         for number, question in enumerate(questions, 1):
             widgets.button(

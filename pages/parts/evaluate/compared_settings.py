@@ -40,7 +40,9 @@ def compared_settings(results: Results, metric: str, baseline: str) -> None:
         return
     with st.container(border=True, key="evaluate_compared"):
         with st.container(horizontal=True, vertical_alignment="center"):
-            markup.show(markup.kicker("Compared", f"{pluralize(len(names), 'setting')} beside the baseline"))
+            markup.show(
+                markup.section_heading("Compared", f"{pluralize(len(names), 'setting')} beside the baseline")
+            )
             widgets.button(
                 "Clear", "close", st.query_params.pop, PICKED, None, key="evaluate_unpick", type="tertiary"
             )

@@ -279,7 +279,7 @@ def _settings(
 ) -> None:
     """Draw the table of settings. It has room for those `planned`, so that no row moves what is below it."""
     note = "best first; bar: 95 % interval of the difference to the baseline"
-    markup.show(markup.kicker("Settings", note))
+    markup.show(markup.section_heading("Settings", note))
     most = MORE_ROWS if st.session_state.get("evaluate_all_rows") else ROWS
     with st.container(key="evaluate_settings"):
         columns = st.session_state.get(COLUMNS)
@@ -307,17 +307,19 @@ def _charts(results: Results, settings: SettingTable, *, tested: bool) -> None:
     dark = page_frame.dark()
     effects = knob_effects(results, settings.metric) if tested else ()
     if not tested:
-        markup.show(markup.kicker("Each knob", "with the last setting"), div(".oq-effects-later"))
+        markup.show(markup.section_heading("Each knob", "with the last setting"), div(".oq-effects-later"))
     elif effects:
         note = "mean over the other knobs, 95 %; share of the spread"
-        markup.show(markup.kicker("Each knob", note))
+        markup.show(markup.section_heading("Each knob", note))
         widgets.chart(
             experiment_charts.effects_chart(effects, settings.metric, dark=dark),
             key="evaluate_effects",
             alt=f"{settings.metric} by the values of each knob",
         )
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="evaluate_cost_line"):
-        markup.show(markup.kicker("Quality for its cost", "on the line: nothing is better and cheaper"))
+        markup.show(
+            markup.section_heading("Quality for its cost", "on the line: nothing is better and cheaper")
+        )
         st.space("stretch")
         cost = _cost()
     with st.container(key="clickable_costs"):

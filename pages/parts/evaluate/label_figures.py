@@ -31,7 +31,7 @@ def question_card(
     first_range, second_range = compared.ranking, compared.other
     count = len(second.order[:DEPTH])
     return div(".oq-labelled")[
-        markup.kicker(
+        markup.section_heading(
             title,
             f"{with_unit(f'nDCG@{DEPTH}', 'passages')}, {second.labelled} of the first {count} of B have a label",
         ),
@@ -91,7 +91,7 @@ def all_questions(comparison: LabelVerdict) -> Element:
     """Return the difference over all questions, and the distance to a verdict."""
     difference = comparison.difference
     return div(".oq-labelled")[
-        markup.kicker(
+        markup.section_heading(
             "All questions",
             f"A minus B, {with_unit(f'DCG@{DEPTH}', 'passages')}: {difference}" if difference else "",
         ),
@@ -137,7 +137,9 @@ def passages(rows: Sequence[tuple[str, str]], current: int) -> Element:
     """
     labelled = sum(bool(grade) for _, grade in rows)
     return div(".oq-labelled")[
-        markup.kicker("Passages", f"of this question, in no ranking’s order; {labelled} of {len(rows)}"),
+        markup.section_heading(
+            "Passages", f"of this question, in no ranking’s order; {labelled} of {len(rows)}"
+        ),
         ol(".oq-queue")[
             (
                 li(class_={"on": place == current}, aria_current="true" if place == current else None)[
@@ -172,7 +174,7 @@ def two_people(name: str, other: str, labelled: Sequence[LabelledTwice]) -> Node
     )
     label = "Passages that two people labelled differently"
     return [
-        markup.kicker(
+        markup.section_heading(
             "Two people, apart",
             f"{pluralize(len(labelled), 'passage')} of {pluralize(questions, 'question')} labelled by both; "
             f"they differ in {len(different):,}{_agreement(labelled)}",

@@ -152,7 +152,7 @@ def parallel_axes(results: Results, metric: str, baseline: str, on_pick: Any) ->
             on_pick(results.results[int(line)].setting)
 
     markup.show(
-        markup.kicker(
+        markup.section_heading(
             "All settings",
             f"drag along an axis to filter, click it to stop; darker is more {metric}; the diamond is the baseline",
         )

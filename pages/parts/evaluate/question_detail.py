@@ -84,7 +84,7 @@ def question_detail(compared: Compared, change: Change) -> None:
             f"{len(missed)} of {pluralize(len(texts), 'relevant text')}" if missed else "all in the context"
         )
         markup.show(
-            markup.kicker(title, count),
+            markup.section_heading(title, count),
             [_relevant(text, earlier.get(text.place), after.run) for text in (missed or texts)[:MOST_TEXTS]],
         )
     if near and texts:
@@ -95,7 +95,9 @@ def question_detail(compared: Compared, change: Change) -> None:
         ]
         markup.show(_knobs(compared, change.question, text, ranked))
     markup.show(
-        markup.kicker("Context", f"the {pluralize(len(after.run.sources), 'source')} of this setting"),
+        markup.section_heading(
+            "Context", f"the {pluralize(len(after.run.sources), 'source')} of this setting"
+        ),
         ol(".oq-context")[(li[_source(source, texts)] for source in after.run.sources)],
     )
 
@@ -162,7 +164,7 @@ def _rankings(
         or (change.after_row is not None and change.after_row in rows)
     }
     markup.show(
-        markup.kicker("Both rankings", "the baseline at the left, this setting at the right"),
+        markup.section_heading("Both rankings", "the baseline at the left, this setting at the right"),
         rank_lines(diff.changes, ("the baseline", "this setting"), relevant=relevant, labelled=True),
     )
 
@@ -245,7 +247,7 @@ def _knobs(
     best_first = sorted(ranked, key=lambda pair: (pair[1] and pair[1].rank) or sys.maxsize)
     present_rank = f"rank {text.rank:,} now" if text.rank else "in no passage now"
     return [
-        markup.kicker(
+        markup.section_heading(
             "Which knob changes its rank", f"one changed, the others as in this setting; {present_rank}"
         ),
         markup.data_table(

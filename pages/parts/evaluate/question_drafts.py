@@ -169,7 +169,7 @@ def _table(drafts: Drafts, current: Draft | None) -> Element:
     titles = ("question", "passage", "overlap", "BM25", "by", "check")
     rows = (_row(drafts, draft, current) for draft in every[:MOST_ROWS])
     return div(".oq-labelled")[
-        markup.kicker(
+        markup.section_heading(
             "Drafts", f"{len(every):,} drafted, {drafts.approved:,} approved; {warnings:,} with a warning"
         ),
         markup.data_table("Drafts and their checks", titles, rows, "oq-settings drafts"),

@@ -166,10 +166,12 @@ def _sentence_pair(run: Run, attributed: Attribution, sentence: AttributedSenten
     named_facts = [markup.fact(names, "in both")] if names else []
     if cell.missing_numbers:
         named_facts.append(markup.fact(", ".join(cell.missing_numbers[:8]), "not in the source", tone="bad"))
-    heading = markup.kicker(f"Most similar sentence in source {cell.source}", one_line(source.title, 80))
+    heading = markup.section_heading(
+        f"Most similar sentence in source {cell.source}", one_line(source.title, 80)
+    )
     markup.show(
         div(".oq-pair")[
-            div[markup.kicker("Answer sentence"), p(dir="auto")[sentence.text]],
+            div[markup.section_heading("Answer sentence"), p(dir="auto")[sentence.text]],
             div[heading, p(dir="auto")[cell.text or "The source has no sentence."]],
         ],
         markup.facts(

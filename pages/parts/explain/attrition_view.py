@@ -125,7 +125,7 @@ def _flow_table(run: Run, flows: dict[str, Flow]) -> None:
         return
     items = flow_items(run, flows[key])
     more = f"; the first {MAX_ROWS:,} are listed" if len(items) > MAX_ROWS else ""
-    markup.show(markup.kicker(_flow_title(flows[key]), f"{pluralize(len(items), 'item')}{more}"))
+    markup.show(markup.section_heading(_flow_title(flows[key]), f"{pluralize(len(items), 'item')}{more}"))
     page_frame.table(
         items[:MAX_ROWS],
         {

@@ -151,7 +151,7 @@ def _comparison(run: Run, comparison: ExtractorComparison) -> None:
         left_out_text.why_not(run, comparison, result.extractor)
         _article(result, folded=folded)
     if difference := (context_diff(run, run) if context_differs(run, run) else None):
-        markup.show(markup.kicker("Ranked again", "the answer was written from another context"))
+        markup.show(markup.section_heading("Ranked again", "the answer was written from another context"))
         with st.container(horizontal=True, vertical_alignment="center", gap="small", key="tuned"):
             tuning_bar.tuning(run, run, difference)
 

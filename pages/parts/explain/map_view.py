@@ -43,7 +43,7 @@ def view(run: Run) -> None:
         if len(plotted) < len(table):
             note += f"; {len(plotted):,} of {pluralize(len(table), 'passage')} drawn"
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            markup.show(markup.kicker("Colour by", note), width="stretch")
+            markup.show(markup.section_heading("Colour by", note), width="stretch")
             by = widgets.choice("Colour by", COLOURS, key="colour_by", default="source")
         with st.container(key="clickable_embedding_map"):
             widgets.chart(
@@ -101,12 +101,12 @@ def _selection(run: Run, projected: EmbeddingMap, table: Sequence[RankedPassage]
     picked = [row for row in st.session_state.get(SELECTED) or () if 0 <= row < len(projected.points)]
     ranked = {row.row: row for row in table}
     if len(picked) > 1:
-        markup.show(markup.kicker("Inside the lasso", pluralize(len(picked), "point")))
+        markup.show(markup.section_heading("Inside the lasso", pluralize(len(picked), "point")))
         _table([(row, None) for row in picked], projected, ranked, "lassoed")
         return
     centre = picked[0] if picked else len(projected.points) - 1
     point = projected.points[centre]
-    markup.show(markup.kicker("Nearest neighbours", "by cosine in all dimensions"))
+    markup.show(markup.section_heading("Nearest neighbours", "by cosine in all dimensions"))
     markup.show(markup.verdict(point_title(point)))
     _table(list(neighbours(projected, centre)), projected, ranked, "neighbours")
     row = ranked.get(centre) if point.row is not None else None

@@ -99,7 +99,7 @@ def _search_more(run_id: str) -> None:
 
 
 def _overlap(run: Run) -> None:
-    markup.show(markup.kicker("Query overlap", "0: nothing in common, 1: identical"))
+    markup.show(markup.section_heading("Query overlap", "0: nothing in common, 1: identical"))
     measure = widgets.choice(
         "Measure",
         ["Jaccard of hits", "cosine"],
@@ -120,7 +120,7 @@ def _overlap(run: Run) -> None:
 
 
 def _without(run: Run) -> None:
-    markup.show(markup.kicker("Ranking without queries", "the answer is unchanged"))
+    markup.show(markup.section_heading("Ranking without queries", "the answer is unchanged"))
     if run.lacks_texts:
         markup.show_empty(
             "The texts of the pages were left out of the file of this run, so they cannot be ranked again.",

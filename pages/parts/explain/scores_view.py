@@ -31,7 +31,7 @@ def view(run: Run) -> None:
     left, right = st.columns([1.7, 1], gap="medium")
     with left:
         markup.show(
-            markup.kicker(
+            markup.section_heading(
                 "Against unrelated questions", f"cosines of {pluralize(distribution.passages, 'passage')}"
             )
         )
@@ -51,7 +51,7 @@ def _curve(run: Run) -> None:
     elbow_rank = elbow(np.asarray(curve.scores, dtype=np.float32))
     note = f"elbow, where the curve bends most, after rank {elbow_rank}" if elbow_rank else ""
     hint = passage_charts.FUSED if curve.name == "fused" else ""
-    markup.show(markup.kicker(f"{passage_charts.score_name(curve)} by rank", note, hint=hint))
+    markup.show(markup.section_heading(f"{passage_charts.score_name(curve)} by rank", note, hint=hint))
     figure = go.Figure(passage_charts.score_chart(curve, run, dark=page_frame.dark(), others=True).to_dict())
     figure.update_layout(height=340)
     if elbow_rank:

@@ -50,7 +50,7 @@ def _duplicate_limit(run: Run, duplicates: DuplicateClusters) -> None:
     own = run.knobs.rank.per_cluster
     note = f"limit of this run: {own}" if own else "this run has no limit"
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="duplicate_limit_head"):
-        markup.show(markup.kicker("Passages per duplicate group", note), width="stretch")
+        markup.show(markup.section_heading("Passages per duplicate group", note), width="stretch")
         limit = widgets.choice(
             "Passages per duplicate group",
             LIMITS,
@@ -121,7 +121,7 @@ def _table(run: Run, duplicates: DuplicateClusters) -> None:
 
 
 def _without(run: Run) -> None:
-    markup.show(markup.kicker("Ranking without pages", "the answer is unchanged"))
+    markup.show(markup.section_heading("Ranking without pages", "the answer is unchanged"))
     titles = distinct_labels(
         {page.key: f"{one_line(page.title or page.url, 70)} — {site(page.url)}" for page in run.ranked_pages}
     )
@@ -149,7 +149,9 @@ def _answer_without(run: Run, rest: Run, keys: frozenset[str]) -> None:
     live = job is not None and job.live
     label = "this page" if len(keys) == 1 else "these pages"
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="without_head"):
-        markup.show(markup.kicker("Answer without pages", "the run's answer is unchanged"), width="stretch")
+        markup.show(
+            markup.section_heading("Answer without pages", "the run's answer is unchanged"), width="stretch"
+        )
         widgets.button(
             f"Answer without {label}", "edit_note", _begin, rest, keys, key="answer_without", disabled=live
         )

@@ -59,7 +59,7 @@ def _rows(runs: Sequence[RunSummary], words: str, opened: str) -> tuple[RunSumma
     ticked = []
     today = datetime.now(browser.time_zone()).date()
     for day, of_day in groupby(runs, lambda run: day_of(browser.local(run.started), today)):
-        markup.show(markup.kicker(day))
+        markup.show(markup.section_heading(day))
         for run in of_day:
             note = "open now" if run.id == opened else remarkable(run, words)
             if _row(run, words, (time_of(browser.local(run.started), today), note)):

@@ -26,7 +26,7 @@ def sources(run: Run, cited: int | None) -> None:
     if not cards and not run.notices:
         return
     markup.show(
-        div(".oq-sources-head")[bool(cards) and markup.kicker("Sources"), _checks(run)],
+        div(".oq-sources-head")[bool(cards) and markup.section_heading("Sources"), _checks(run)],
         bool(cards)
         and div(".oq-sources", role="group", aria_label="Sources")[
             (_document(of_page, cited) for of_page in cards_by_document(cards).values())

@@ -68,12 +68,15 @@ def best_passages(run: Run) -> Node:
             ]
             for source in run.sources[:MOST_BEST]
         ]
-        return [markup.kicker("Passages in the context", "in their order"), *context]
+        return [markup.section_heading("Passages in the context", "in their order"), *context]
     rows = [
         div(".oq-best")[b[decimal(cosine, 2)], markup.meter(cosine), p[text[:BEST_CHARACTERS]], span[site]]
         for cosine, text, site in best_so_far(run)
     ]
-    return rows and [markup.kicker("Best passages so far", "cosine similarity to the question"), *rows]
+    return rows and [
+        markup.section_heading("Best passages so far", "cosine similarity to the question"),
+        *rows,
+    ]
 
 
 def hits(run: Run) -> None:

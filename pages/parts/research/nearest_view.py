@@ -24,7 +24,9 @@ def nearest_to_follow_up(run: Run, vector: NDArray[np.float32]) -> None:
         _map(run, rows, vector)
     with right:
         _curve(run, rows)
-    markup.show(markup.kicker("Nearest to the follow-up", f"of {pluralize(len(rows), 'passage')} in hand"))
+    markup.show(
+        markup.section_heading("Nearest to the follow-up", f"of {pluralize(len(rows), 'passage')} in hand")
+    )
     passage_table.passage_rows(
         rows, ["cosine"], "cosine", key="nearest_passages", alt="Passages nearest to the follow-up"
     )
@@ -38,7 +40,7 @@ def _map(run: Run, rows: tuple[RankedPassage, ...], vector: NDArray[np.float32])
     if projected is None:
         return
     legend = ("context", "context"), ("question", "question"), ("follow-up", "your follow-up")
-    markup.show(markup.kicker("Embedding map", "", *legend))
+    markup.show(markup.section_heading("Embedding map", "", *legend))
     question, follow_up = projected.question
     st.plotly_chart(
         passage_charts.embedding_map(
@@ -61,7 +63,7 @@ def _curve(run: Run, rows: tuple[RankedPassage, ...]) -> None:
     curve = ScoreCurve(
         name="cosine", scores=cosines, cosine=cosines, bm25=(), context=context, cutoff=0, threshold=None
     )
-    markup.show(markup.kicker("Cosine", "to the follow-up"))
+    markup.show(markup.section_heading("Cosine", "to the follow-up"))
     st.plotly_chart(
         passage_charts.score_chart(curve, run, dark=st.context.theme.type == "dark"),
         key="follow_up_curve",

@@ -93,7 +93,7 @@ def _charts(tuned: Callable[[], Run]) -> None:
             )
             legend = ("context", "context"), ("question", "question")
             hint = f"A view in two dimensions, which keep {sum(projected.explained):.0%} of the variance of the vectors."
-            markup.show(markup.kicker("Embedding map", note, *legend, hint=hint))
+            markup.show(markup.section_heading("Embedding map", note, *legend, hint=hint))
             st.plotly_chart(
                 passage_charts.embedding_map(run, table, projected, dark=dark),
                 key="map",
@@ -107,7 +107,7 @@ def _charts(tuned: Callable[[], Run]) -> None:
         if curve := score_curve(run):
             score = passage_charts.score_name(curve)
             hint = passage_charts.FUSED if curve.name == "fused" else ""
-            markup.show(markup.kicker(f"{score} by rank", hint=hint))
+            markup.show(markup.section_heading(f"{score} by rank", hint=hint))
             st.plotly_chart(
                 passage_charts.score_chart(curve, run, dark=dark),
                 key="curve",
@@ -150,7 +150,7 @@ def _head(
     caption = f"{caption}{unranked_note}{read_by}".removeprefix("; ").removeprefix(", ")
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="passage_head"):
         with st.container(key="passage_caption", width="stretch"):
-            markup.show(markup.kicker("Passages", caption))
+            markup.show(markup.section_heading("Passages", caption))
         if st.session_state.get(SHOWN_SCORE) not in scores:
             st.session_state[SHOWN_SCORE] = scores[0]
         if len(scores) > 1:

@@ -47,7 +47,7 @@ def plan(run: Run) -> None:
 
 def _plan(run: Run) -> None:
     rows = _rows(run)
-    markup.show(markup.kicker("Plan", "Nothing is searched before you approve it. Edit it first."))
+    markup.show(markup.section_heading("Plan", "Nothing is searched before you approve it. Edit it first."))
     chosen = [text for place, row in enumerate(rows) if (text := _row(run, rows, place, row))]
     if len(rows) < MOST_SUB_QUESTIONS:
         widgets.button("Add a sub-question", "add", _add, rows, key="plan_add", type="tertiary")
@@ -143,7 +143,7 @@ def _budget(estimate: Estimate, parts: int, knobs: RunKnobs) -> None:
         )
     known = f"from {pluralize(estimate.runs, 'earlier run')}" if estimate.runs else "from the settings alone"
     markup.show(
-        markup.kicker("Estimate against the budget", known),
+        markup.section_heading("Estimate against the budget", known),
         div(".oq-estimate")[
             (
                 div(class_=["over" if budget and amount > budget else ""])[
@@ -163,12 +163,12 @@ def _budget(estimate: Estimate, parts: int, knobs: RunKnobs) -> None:
 def _sections(run: Run) -> None:
     written = sum(section.state is SectionState.WRITTEN for section in run.sections)
     markup.show(
-        markup.kicker("Sub-questions", f"{written} of {len(run.sections)} researched"),
+        markup.section_heading("Sub-questions", f"{written} of {len(run.sections)} researched"),
         ol(".oq-sections")[(_section(run, section) for section in run.sections)],
     )
     if cited := citing_sections(run):
         markup.show(
-            markup.kicker("Sources by section", "A source has one number in the whole report."),
+            markup.section_heading("Sources by section", "A source has one number in the whole report."),
             _matrix(run, cited),
         )
 

@@ -69,12 +69,12 @@ def prompt(run: Run) -> None:
         markup.show_empty(text, "terminal")
         return
     markup.show(
-        markup.kicker("What fills the context", "tokens are estimated at four characters each"),
+        markup.section_heading("What fills the context", "tokens are estimated at four characters each"),
         context_bar(usage),
     )
     for message in run.prompt:
         markup.show(
-            markup.kicker(message.role, pluralize(len(message.content), "character")),
+            markup.section_heading(message.role, pluralize(len(message.content), "character")),
             pre(".oq-prompt", tabindex="0")[message.content],
         )
 

@@ -35,7 +35,7 @@ def timeline(run: Run, now: float) -> None:
     tick = (chart.ticks[1] if len(chart.ticks) > 1 else chart.seconds) / chart.seconds
     rows = (_row(row) for phase, rows in chart.groups for row in (phase, *rows))
     markup.show(
-        markup.kicker("Timeline", "phases overlap: pages are embedded while others load"),
+        markup.section_heading("Timeline", "phases overlap: pages are embedded while others load"),
         _legend(chart),
         div(".oq-gantt", role="table", aria_label="Timeline of the run", style=f"--tick:{tick:.3%}")[
             _axis(chart), rows

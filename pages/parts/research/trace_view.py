@@ -22,7 +22,9 @@ def steps(run: Run) -> None:
         return
     heads = ("", "tool", "argument", "result", "time", "tokens")
     markup.show(
-        markup.kicker("Steps", f"{len(run.steps)} of {pluralize(run.knobs.run.max_steps, 'step')} at most"),
+        markup.section_heading(
+            "Steps", f"{len(run.steps)} of {pluralize(run.knobs.run.max_steps, 'step')} at most"
+        ),
         div(".oq-tool-calls")[
             div(".head", aria_hidden="true")[(span[head] for head in heads)],
             ol[(li(class_={"bad": row.error})[_step(row)] for row in step_rows(run))],

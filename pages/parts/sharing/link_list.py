@@ -25,7 +25,7 @@ def link_notice(run_id: str) -> None:
 
 def link_list(run_id: str) -> None:
     """Draw a run's links, with buttons to create and revoke them."""
-    markup.show(markup.kicker("Read-only links", "to look at the run and tune a copy"))
+    markup.show(markup.section_heading("Read-only links", "to look at the run and tune a copy"))
     try:
         if not runtime.caller().may(Action.SHARE_RUN, runtime.runs().store.user(run_id)):
             st.caption("Only whoever asked the question can make one.")

@@ -162,7 +162,7 @@ def _all_settings(run: Run | None, moved: Callable[[str], object]) -> None:
     """Draw every control."""
     run_controls()
     _live_sidebar(run, moved)
-    markup.show(markup.kicker("More", NEXT_QUESTION))
+    markup.show(markup.section_heading("More", NEXT_QUESTION))
     for group, title, symbol in NEXT:
         group_of_controls(group, title, symbol, partial(_of, group), changed=_draw_changed)
 
@@ -202,7 +202,7 @@ def _draw_changed(fragment: str) -> None:
 def _live_sidebar(run: Run | None, moved: Callable[[str], object]) -> None:
     tunable = run is not None and not run.live and run.index is not None
     for group, title in LIVE:
-        markup.show(markup.kicker(title, "this run" if tunable else NEXT_QUESTION))
+        markup.show(markup.section_heading(title, "this run" if tunable else NEXT_QUESTION))
         options: dict[str, Any] = (
             {"moved": moved} if run else {"on_change": partial(_draw_changed, LIVE_FRAGMENT)}
         )
@@ -237,7 +237,7 @@ def _changed(run: Run | None, words: str, moved: Callable[[str], object]) -> Non
             st.rerun("app")
 
     with st.container(key="changed_settings", gap="xxsmall"):
-        markup.show(markup.kicker("Changed", str(len(differing))))
+        markup.show(markup.section_heading("Changed", str(len(differing))))
         for parameter in differing:
             now, before = st.session_state[key(parameter)], _base(run, parameter)
             with st.container(horizontal=True, vertical_alignment="center", gap="xxsmall"):
@@ -319,7 +319,7 @@ def _of(group: str) -> tuple[Parameter, ...]:
 def run_controls() -> None:
     """Draw the method, its summary, and the budget."""
     method, steps, *budgets = (parameter for parameter in parameters() if parameter.group == "run")
-    markup.show(markup.kicker("Method", NEXT_QUESTION))
+    markup.show(markup.section_heading("Method", NEXT_QUESTION))
     control(method, label_visibility="collapsed")
     selected = Method(st.session_state["knob_run_method"])
     st.caption(selected.summary)

@@ -86,9 +86,9 @@ function rankedRun(run, part, exported, isSame) {
   const table = windowedTable("Passages by rank", [["rank", "num rank"], ["moved", "num mv"], ["#", "no"], ["cosine", "co"], ["BM25", "num bm"], ["passage", ""], ["label", "la"]]);
   const map = plane && mapView(plane, choose), curve = curveView();
   const tuned = el("div", { class: "tuned", role: "status", hidden: true });
-  const sources = el("div", { class: "srcs" }), left = el("div", { class: "srcs" }), leftHead = kicker("Left the context", "", { hidden: true });
+  const sources = el("div", { class: "srcs" }), left = el("div", { class: "srcs" }), leftHead = sectionHeading("Left the context", "", { hidden: true });
   const sourcesNote = el("span"), tableNote = el("span"), curveKind = el("span"), paper = el("div"), paperSettings = el("p", { class: "pfoot" });
-  const withNote = (title, note) => { const made = kicker(title); made.append(note); return made; };
+  const withNote = (title, note) => { const made = sectionHeading(title); made.append(note); return made; };
 
   const cosineOfRow = row => (data.cosine ? data.cosine[row] : null);
   const card = row => ({ ...texts.page(row), text: texts.passage(row), value: cosineOfRow(row), number: number(row), isChosen: row === chosen });
@@ -185,11 +185,11 @@ function rankedRun(run, part, exported, isSame) {
   });
 
   const pictures = el("div", { class: map ? "viz" : "viz single" },
-    map && el("div", {}, kicker("Embedding map", `${Math.round(100 * plane.explained)}% of the variance`), legend(), map.picture),
+    map && el("div", {}, sectionHeading("Embedding map", `${Math.round(100 * plane.explained)}% of the variance`), legend(), map.picture),
     el("div", {}, withNote("Scores by rank", curveKind), curve.picture));
   const view = el("div", {}, tuned, el("div", { class: "lay" }, controls.box,
     el("div", { class: "colA" }, answer, el("div", { class: "noprint" }, withNote("Sources", sourcesNote), sources, leftHead, left), sectionsView(run), stepsView(run), hitsView(run),
-      el("section", { class: "print" }, kicker("Sources in the context"), paper, paperSettings)),
+      el("section", { class: "print" }, sectionHeading("Sources in the context"), paper, paperSettings)),
     el("div", { class: "colB" }, reader, pictures, withNote("Passages", tableNote), table.box)));
   view.ready = draw;
   return view;

@@ -56,5 +56,5 @@ const moment = iso => new Date(iso).toLocaleString("en-GB", { dateStyle: "long",
 /** A score with three digits, or a dash where there is none. */
 const score = value => (value === undefined || isNaN(value) ? "–" : value.toFixed(3));
 
-const kicker = (title, note = "", attributes = {}) => el("div", { class: "kicker", ...attributes }, el("h2", {}, title), note && el("span", {}, note));
+const sectionHeading = (title, note = "", attributes = {}) => el("div", { class: "section-heading", ...attributes }, el("h2", {}, title), note && el("span", {}, note));
 const button = (name, text, attributes) => el("button", { class: "btn", type: "button", ...attributes }, icon(name), el("span", {}, text));

@@ -42,7 +42,7 @@ function knobsView(run, data, isEnabled, change, { titles, exclude }) {
   const more = el("details", { class: "more", open: isMoreInUse }, el("summary", {}, "More"), others.map(range), sites.map(site),
     frame("excluded", el("div", { class: "lab" }, el("span", {}, described.get("excluded").title)), excluded, el("p", { class: "quiet" }, "A page is excluded where it is read.")));
   const back = button("undo", "As it was", { class: "btn wide", click: reset });
-  const box = el("section", { class: "knobs", "aria-label": "Knobs" }, el("fieldset", { disabled: !isEnabled }, kicker("Knobs", "apply at once"),
+  const box = el("section", { class: "knobs", "aria-label": "Knobs" }, el("fieldset", { disabled: !isEnabled }, sectionHeading("Knobs", "apply at once"),
     el("div", { class: "krow" }, range(described.get("top_k")), strategy, reranking, numbers.filter(knob => knob.common && knob.name !== "top_k").map(range), more), back));
 
   function show(knobs, moved) {

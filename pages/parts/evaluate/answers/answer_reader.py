@@ -54,19 +54,19 @@ def answer(shown: Sequence[AnsweredQuestion], opened: AnsweredQuestion, judged: 
         )
         left, right = st.columns([1.4, 1], gap="medium")
         with left:
-            markup.show(markup.kicker("Answer", _note(opened)))
+            markup.show(markup.section_heading("Answer", _note(opened)))
             with st.container(key="answer_body"):
                 numbers = range(1, len(opened.sources) + 1)
                 st.markdown(safe_markdown(opened.answer, numbers) or "No answer.", anchors=False)
         with right:
-            markup.show(markup.kicker("Reference", _where(opened)))
+            markup.show(markup.section_heading("Reference", _where(opened)))
             markup.show(
                 [blockquote(".oq-reference", dir="auto")[text] for text in opened.references[:5]]
                 or p(".oq-reading")["The data set has none: the question should be refused."]
             )
         if opened.sentences:
             markup.show(
-                markup.kicker("Sentences", "whether their cited sources support them"),
+                markup.section_heading("Sentences", "whether their cited sources support them"),
                 _sentences(opened, verdicts.get(opened.id)),
             )
         _sources(opened, cited)
@@ -144,7 +144,7 @@ def _sources(opened: AnsweredQuestion, cited: int | None) -> None:
     if not opened.sources:
         return
     markup.show(
-        markup.kicker(
+        markup.section_heading(
             "Sources", f"{hold} of {pluralize(total, 'citation')} hold" if total else "none is cited"
         ),
         div(".oq-sources", role="group", aria_label="Sources")[
@@ -224,7 +224,7 @@ def _judge(judged: JudgedAnswers, verdict: JudgedAnswer | None) -> None:
         ),
     ]
     markup.show(
-        markup.kicker("Judge", f"{header.judge.partition('@')[0]}: {words}"),
+        markup.section_heading("Judge", f"{header.judge.partition('@')[0]}: {words}"),
         div(".oq-judge")[(div(title=HELP[name])[span[label], span[value]] for name, label, value in rows)],
     )
     with st.expander("Prompt of the judge", icon=":material/gavel:", key="answers_prompt", type="compact"):

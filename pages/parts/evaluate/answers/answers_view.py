@@ -105,7 +105,7 @@ def section(drawn: Evaluations) -> None:
     with st.expander("New evaluation", icon=":material/add:", expanded=not every, key="answers_new"):
         form()
     if every:
-        markup.show(markup.kicker("Evaluations of answers", f"{len(every):,}; click one to open it"))
+        markup.show(markup.section_heading("Evaluations of answers", f"{len(every):,}; click one to open it"))
         with st.container(key="answer_evaluations"):
             markup.show(_listed(every, opened))
 
@@ -192,7 +192,7 @@ def _measured(answers: Answers, others: list[AnswerEvaluation]) -> None:
     opened = next((answer for answer in listed if answer.id == name), listed[0])
     left, right = st.columns([1, 1.5], gap="medium")
     with left:
-        markup.show(markup.kicker("Answers", f"worst first; {len(listed):,} of {len(ordered):,}"))
+        markup.show(markup.section_heading("Answers", f"worst first; {len(listed):,} of {len(ordered):,}"))
         most = len(listed) if st.session_state.get("answers_all_rows") else ROWS
         with st.container(key="answers_table"):
             markup.show(_answers_table(listed[:most], answers, opened.id))
