@@ -30,7 +30,7 @@ from pages.parts.evaluate import (
 )
 from pages.parts.evaluate.answers import answer_reader, answers_form, answers_view
 from pages.parts.evaluate.experiments_table import experiments_table, progress
-from pages.parts.problems import missing, problem, refusal, shown
+from pages.parts.problems import errors_inline, missing, problem, refusal
 
 
 @dataclass(kw_only=True)
@@ -172,7 +172,7 @@ def with_others(page: EvaluatePage, experiment: Experiment, results: Results) ->
     """
     names, parts = [experiment.name], [results]
     for other in others_together(page):
-        with shown:
+        with errors_inline:
             if (more := page.experiments.results(other.id)) and more.results:
                 joined((experiment.name, other.name), (results, more))  # refuses other questions
                 names.append(other.name)
@@ -200,7 +200,7 @@ def describe(experiments: Experiments, experiment: Experiment) -> None:
         name = st.text_input("Name", experiment.given_name, placeholder=experiment.name, max_chars=NAME_LIMIT)
         note = st.text_area("Note", experiment.note, max_chars=NOTE_LIMIT)
         if st.form_submit_button("Save", key="evaluate_describe", icon=":material/check:"):
-            with shown:
+            with errors_inline:
                 experiments.describe(experiment.id, name, note)
                 st.rerun()
 

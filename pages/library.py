@@ -33,7 +33,7 @@ def choose() -> None:
 def create() -> None:
     """Create and open the collection with the typed name."""
     name = st.session_state.get("new_collection", "")
-    with runtime.refusing:
+    with runtime.errors_after_rerun:
         created = runtime.runs().call(
             document_library.library().create(name, access=runtime.access()), timeout=60
         )
@@ -44,7 +44,7 @@ def create() -> None:
 
 def drop(name: str) -> None:
     """Delete a collection."""
-    with runtime.refusing:
+    with runtime.errors_after_rerun:
         runtime.runs().call(document_library.library().drop(name), timeout=60)
         document_library.forget_collections()
         add_documents.select_collection("")

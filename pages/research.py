@@ -10,7 +10,7 @@ from core.run.run_ids import is_link
 from core.run.state import Run
 from pages.parts import address, browser, page_frame, runtime
 from pages.parts.conversation import follow_up, turns
-from pages.parts.problems import needed
+from pages.parts.problems import errors_stop_page
 from pages.parts.research import (
     answer_sources,
     answer_view,
@@ -167,7 +167,7 @@ class RunView:
 def draw() -> None:
     """Draw the run of the address, or the front page."""
     warm_charts()
-    with needed:
+    with errors_stop_page:
         stored = runtime.current()
     address.keep_history(stored)
     run, replay = stored, None

@@ -6,12 +6,12 @@ from pages.parts import address, markup, runtime
 from pages.parts.history import run_list
 from pages.parts.history.history_actions import history_actions
 from pages.parts.history.history_table import history_table
-from pages.parts.problems import needed, refusal
+from pages.parts.problems import errors_stop_page, refusal
 
 address.keep_history(None, opens=True)
 run_list.open_chosen()
 markup.show(markup.title("History", "Every run is stored on this machine, with all of its steps."))
-with needed:
+with errors_stop_page:
     runs = runtime.history(run_list.MAX_RUNS)
 _, listed_runs = run_list.filters(runs)
 refusal()

@@ -14,7 +14,7 @@ from core.runtime.health import Probe, probes
 from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import pluralize
 from pages.parts import markup, runtime, widgets
-from pages.parts.problems import needed, shown
+from pages.parts.problems import errors_inline, errors_stop_page
 
 HELP = (
     "In US dollars a million tokens. Estimates marked with ~ are made from these, where a provider does not state a cost. "
@@ -76,7 +76,7 @@ def _rows(table: pd.DataFrame) -> list[Price]:
 
 
 def _change(work: Callable[[], None]) -> None:
-    with shown:
+    with errors_inline:
         runtime.caller().require(Action.SET_PRICES)
         work()
         st.rerun()
@@ -108,14 +108,14 @@ def probe(health: Probe) -> Element:
 
 
 markup.show(markup.title("System", "Connected services, limits, network exposure and storage."))
-with needed:
+with errors_stop_page:
     registry = runtime.runs()
 settings, cache = registry.settings, registry.engine.cache
 with st.container(key="system", width=920):
     with st.container(horizontal=True, vertical_alignment="center"):
         markup.show(markup.section_heading("Connected services"), width="stretch")
         widgets.button("Re-check", "refresh", key="probe", type="tertiary")
-    with shown, st.spinner("Checking …"):
+    with errors_inline, st.spinner("Checking …"):
         markup.show(
             map(probe, registry.call(probes(registry.engine, registry.store, runtime.access()), timeout=30))
         )

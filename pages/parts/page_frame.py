@@ -16,7 +16,7 @@ from core.ports import Embed
 from core.run.state import Run
 from core.text.markdown.safe_markdown import markdown_label
 from pages.parts import address, markup, runtime, tables
-from pages.parts.problems import needed, refusal, shown
+from pages.parts.problems import errors_inline, errors_stop_page, refusal
 
 T = TypeVar("T")
 
@@ -51,7 +51,7 @@ def dark() -> bool:
 
 def chosen_run(title: str, lead: str, page: str) -> Run:
     """Return the run to show. Without a run, or with a running run, the page says so and stops."""
-    with needed:
+    with errors_stop_page:
         run = runtime.current()
     address.keep_history(run)
     refusal()
@@ -117,7 +117,7 @@ def head(title: str, run: Run) -> None:
         )
 
 
-@shown
+@errors_inline
 def _latest(page: str) -> None:
     runs = runtime.history(LATEST_RUNS)
     if not runs:
@@ -260,7 +260,7 @@ def run_on_loop(
 
     After a failure the page shows the error.
     """
-    with shown, st.spinner("Comparing …"):
+    with errors_inline, st.spinner("Comparing …"):
         return cached(
             name,
             run,

@@ -17,9 +17,9 @@ def _stop(error: OpenQueryError) -> None:
     st.stop()
 
 
-shown = ErrorHandler(problem)
+errors_inline = ErrorHandler(problem)
 """Handles errors of a part of a page. The error is shown in place of the part."""
-needed = ErrorHandler(_stop)
+errors_stop_page = ErrorHandler(_stop)
 """Handles errors in loading the page's subject. The page shows the error and stops."""
 
 

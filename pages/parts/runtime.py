@@ -120,7 +120,7 @@ def change_runs(
     run_ids: Iterable[str], work: Callable[[], object], action: Action = Action.CHANGE_RUN
 ) -> bool:
     """Change runs if this visitor may change all of them. A refusal or failure is shown."""
-    with refusing:
+    with errors_after_rerun:
         visitor = caller()
         for run_id in run_ids:
             runs().require(visitor, action, run_id)
@@ -248,7 +248,7 @@ def start(question: str, knobs: Knobs, queries: Sequence[str] = ()) -> str:
 
 def ask(question: str, knobs: Knobs, *, from_question_box: bool = True) -> None:
     """Start a run and show it, or show why it was refused."""
-    with refusing:
+    with errors_after_rerun:
         run_id = _submissions.run_id_for(
             session_id(),
             question,
@@ -265,7 +265,7 @@ def refuse(message: str, hint: str = "") -> None:
     st.session_state["refused"] = (message, hint)
 
 
-refusing = ErrorHandler(lambda error: refuse(error.message, error.hint))
+errors_after_rerun = ErrorHandler(lambda error: refuse(error.message, error.hint))
 """Handles refusals of the visitor's actions. The page shows the reason."""
 
 

@@ -117,7 +117,7 @@ def begin(name: str, ranked: Run, access: Access) -> str:
 
     Returns "" after a refusal, which the page shows.
     """
-    with runtime.refusing:
+    with runtime.errors_after_rerun:
         runtime.runs().side_answers.answer(name, ranked, access)
         return name
     return ""

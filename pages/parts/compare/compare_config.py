@@ -11,7 +11,7 @@ from core.config.knob_changes import apply_changes, changes
 from core.config.knobs import Knobs, Strategy
 from core.run.state import Run
 from pages.parts import address, runtime
-from pages.parts.problems import shown
+from pages.parts.problems import errors_inline
 from pages.parts.sidebar import controls
 
 SIDES = {"a": "A", "b": "B"}
@@ -124,7 +124,7 @@ def _other(run: Run, run_id: str) -> Run:
     """
     if not run_id or run_id == run.id:
         return run
-    with shown:
+    with errors_inline:
         other_run = runtime.runs().get(run_id)
         return run if other_run is None or other_run.live or other_run.index is None else other_run
     return run

@@ -13,7 +13,7 @@ from core.text.sanitize import folded_question, json_without_surrogates, one_lin
 from pages.parts import markup, widgets
 from pages.parts.answers.answer_diff import SIGNS as DIFF_SIGNS
 from pages.parts.answers.answer_diff import TAGS
-from pages.parts.problems import shown
+from pages.parts.problems import errors_inline
 
 CLASSES = {
     ChangeKind.NEW: "added",
@@ -23,7 +23,7 @@ CLASSES = {
 }
 
 
-@shown
+@errors_inline
 def what_is_new(before: Run, after: Run) -> None:
     """Draw new sources and pages, if both runs asked one question. The answers are compared elsewhere."""
     if before.id == after.id or folded_question(before.question) != folded_question(after.question):

@@ -117,7 +117,7 @@ def start(run_id: str, question: str | None = None) -> None:
     written = st.session_state.get("follow_up_text", "") if question is None else question
     for name in ("standalone", "answer_from"):
         st.session_state.pop(name, None)
-    with runtime.refusing:
+    with runtime.errors_after_rerun:
         draft = runtime.runs().conversations.draft(run_id, written, runtime.access())
         st.session_state[DRAFT] = Drafting(run_id, written, draft)
         wait([draft], FIRST_WAIT)
@@ -252,7 +252,7 @@ def _ask(draft: FollowUpDraft) -> None:
     asked = draft.changed(
         question=st.session_state["standalone"], answer_from=AnswerFrom(st.session_state["answer_from"])
     )
-    with runtime.refusing:
+    with runtime.errors_after_rerun:
         run_id = runtime.runs().start(
             asked.question,
             controls.knobs(),

@@ -50,12 +50,12 @@ def next_questions(run: Run, ask: Callable[[str, str], None]) -> None:
 
 
 def _written(written: Future[tuple[str, ...]]) -> tuple[str, ...]:
-    with problems.shown:
+    with problems.errors_inline:
         return written.result()
     return ()
 
 
 def _write(run_id: str) -> None:
-    with runtime.refusing:
+    with runtime.errors_after_rerun:
         written = runtime.runs().conversations.write_next_questions(run_id, runtime.access())
         st.session_state[WRITING] = (run_id, written)

@@ -14,7 +14,7 @@ from core.storage.run_summaries import TITLE_LIMIT, RunSummary
 from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import one_line, pluralize
 from pages.parts import markup, runtime, widgets
-from pages.parts.problems import shown
+from pages.parts.problems import errors_inline
 
 UNFOLDED_TURNS = 6
 """Turns on each side of the shown turn that include the beginning of the answer.
@@ -26,7 +26,7 @@ ANSWER_CHARACTERS = 180
 
 def turns_of(run: Run) -> tuple[RunSummary, ...]:
     """Return the conversation of a run, oldest turn first. A run without other turns is returned alone."""
-    with shown:
+    with errors_inline:
         return thread(runtime.runs().history(limit=1000, conversation=run.conversation), run.id)
     return ()
 

@@ -150,7 +150,7 @@ def _fetch(experiments: Experiments) -> None:
 def _keep(added: Callable[[], tuple[str, tuple[int, ...]]]) -> None:
     """Choose the added data set, or keep its fault."""
     st.session_state.pop(FAULT, None)
-    with runtime.refusing:
+    with runtime.errors_after_rerun:
         runtime.caller().require(Action.EVALUATE_DATA_SETS)
         try:
             name, left_out = added()

@@ -20,7 +20,7 @@ from core.text.sanitize import one_line, pluralize
 from pages.parts import markup, runtime, widgets
 from pages.parts.evaluate import label_figures
 from pages.parts.passage_reader import reader
-from pages.parts.problems import shown
+from pages.parts.problems import errors_inline
 from pages.parts.research import label_view
 from pages.parts.research.label_view import SIDES, ordering
 from pages.parts.research.passage_table import OPENED
@@ -45,7 +45,7 @@ class MadeLabel(NamedTuple):
 
 
 @st.fragment(key="label_comparison")
-@shown
+@errors_inline
 def section() -> None:
     """Draw the next passage to label, and the verdict."""
     choice = st.container(
@@ -209,7 +209,7 @@ def _skip(*proposals: Proposal) -> None:
 
 
 def _undo(label: MadeLabel) -> None:
-    with runtime.refusing:
+    with runtime.errors_after_rerun:
         runtime.runs().labels.remove(label.question, label.place, user=label.user)
         st.session_state[_OPEN] = label.proposal
 

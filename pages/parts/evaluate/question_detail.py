@@ -266,7 +266,7 @@ def _knobs(
 def _open(recorded: Sequence[RecordedRun]) -> None:
     """Store each run once, and open the runs on a page. Two open in What if."""
     stored: dict[str, str] = st.session_state.setdefault(STORED, {})
-    with runtime.refusing:
+    with runtime.errors_after_rerun:
         for run in recorded:
             if run.run.id not in stored or runtime.runs().get(stored[run.run.id]) is None:
                 stored[run.run.id] = runtime.runs().import_run(run, runtime.history_user())

@@ -9,7 +9,7 @@ from core.text.sanitize import one_line, pluralize
 from pages.parts import document_library, markup, page_frame, runtime, widgets
 from pages.parts.evaluate.label_comparison import RUNS
 from pages.parts.passage_reader import reader
-from pages.parts.problems import shown
+from pages.parts.problems import errors_inline
 
 TITLE = "Test questions from your own passages"
 LEAD = "Drafted, checked for repeating the words of their passage, approved by you, and kept as a data set."
@@ -19,7 +19,7 @@ _DECIDED, _OPEN = "drafts_decided", "draft_open"
 
 
 @st.fragment(key="question_drafts")
-@shown
+@errors_inline
 def section() -> None:
     """Draw the source, the draft to decide on, and the table."""
     drafts, running = _head()  # read once: all parts must wait for the same state
@@ -33,7 +33,7 @@ def section() -> None:
         )
     elif drafts.task and (error := drafts.task.failure):
         drafts.task = None
-        with shown:
+        with errors_inline:
             raise error
     source: str = st.session_state["drafts_source"]
     if not drafts.by_passage:
@@ -102,13 +102,13 @@ def _head() -> tuple[Drafts, bool]:
 
 
 def _start(source: str, count: int) -> None:
-    with runtime.refusing:
+    with runtime.errors_after_rerun:
         runs = [] if source else [run.id for run in runtime.history(RUNS) if run.passages]
         runtime.runs().service(QuestionDrafting).start(source, runs, count, runtime.access())
 
 
 def _save(source: str, name: str) -> None:
-    with runtime.refusing:
+    with runtime.errors_after_rerun:
         st.session_state["drafts_saved"] = (
             runtime.runs().service(QuestionDrafting).save(source, one_line(name) or "drafts")
         )

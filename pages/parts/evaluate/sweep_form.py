@@ -212,7 +212,7 @@ def open_experiment(name: str) -> None:
 
 
 def _start(experiments: Experiments, data: str, swept: Swept, options: dict[str, Any]) -> None:
-    with runtime.refusing:
+    with runtime.errors_after_rerun:
         runtime.caller().require(data_set_form.action(data))
         if options["scheduler"]:
             runtime.caller().require(Action.NAME_SERVERS)

@@ -64,7 +64,7 @@ def history_actions(
 
 
 def _ask_again(run_id: str) -> None:
-    with runtime.refusing:
+    with runtime.errors_after_rerun:
         if run := runtime.runs().get(run_id):
             again = repeat(run)
             new_run_id = runtime.start(again.question, again.knobs, again.queries)

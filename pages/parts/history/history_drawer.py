@@ -12,7 +12,7 @@ from core.text.markdown.safe_markdown import markdown_label
 from pages.parts import browser, markup, runtime
 from pages.parts.history import run_list
 from pages.parts.history.history_actions import history_actions
-from pages.parts.problems import refusal, shown
+from pages.parts.problems import errors_inline, refusal
 
 PAGE_SIZE = 20
 """Runs on one page of the drawer."""
@@ -25,7 +25,7 @@ def drawer(on_dismiss: Callable[[], None], opened: str) -> None:
 
     @st.dialog("History", position="right", width=520, on_dismiss=on_dismiss)
     def history() -> None:
-        with shown:
+        with errors_inline:
             _contents(opened)
 
     history()

@@ -131,7 +131,7 @@ def _run_pages(name: str) -> None:
 
 def _start(name: str, sources: list[IngestSource]) -> None:
     library, registry = document_library.library(), runtime.runs()
-    with runtime.refusing, st.spinner("Adding …"):
+    with runtime.errors_after_rerun, st.spinner("Adding …"):
         adding = library.ingests.add(name, sources, access=runtime.access())
         st.session_state["ingesting"] = registry.call(adding, timeout=START_TIMEOUT)
         document_library.forget_collections()
@@ -190,7 +190,7 @@ def _resume_offer() -> None:
 
 
 def _resume() -> None:
-    with runtime.refusing:
+    with runtime.errors_after_rerun:
         resuming = document_library.library().ingests.resume(access=runtime.access())
         if jobs := runtime.runs().call(resuming, timeout=START_TIMEOUT):
             st.session_state["ingesting"] = jobs[0]

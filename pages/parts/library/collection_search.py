@@ -9,7 +9,7 @@ from core.text.display import decimal
 from pages.parts import document_library, markup, problems, runtime, widgets
 
 
-@problems.shown
+@problems.errors_inline
 def search(name: str) -> None:
     """Draw a search field and the nearest passages."""
     words = widgets.search_field(

@@ -57,13 +57,13 @@ def reembed_offer(collection: Collection) -> None:
 
 def reembed(name: str) -> None:
     """Start to re-embed a collection with the current embedder."""
-    with runtime.refusing:
+    with runtime.errors_after_rerun:
         starting = document_library.library().ingests.reembed(name, access=runtime.access())
         job = runtime.runs().call(starting, timeout=add_documents.START_TIMEOUT)
         st.session_state["ingesting"] = job
 
 
-@problems.shown
+@problems.errors_inline
 def documents(name: str) -> None:
     """Draw the documents of a collection."""
     listed = runtime.runs().call(document_library.library().documents(name), timeout=20)
@@ -135,5 +135,5 @@ def _selected(name: str, document: LibraryDocument) -> None:
 
 
 def _delete(name: str, key: str) -> None:
-    with runtime.refusing:
+    with runtime.errors_after_rerun:
         runtime.runs().call(document_library.library().delete(name, key), timeout=60)

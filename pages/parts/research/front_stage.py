@@ -101,7 +101,7 @@ def _open() -> None:
     recorded = recording()
     if recorded is None:
         return
-    with runtime.refusing:
+    with runtime.errors_after_rerun:
         run_id = st.session_state.get(_OPENED, "")
         if not run_id or runtime.runs().get(run_id) is None:
             run_id = runtime.runs().import_run(recorded, runtime.history_user())

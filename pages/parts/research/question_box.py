@@ -78,7 +78,7 @@ def _form() -> None:
 
 
 def _ask(question: str | None = None) -> None:
-    with runtime.refusing:
+    with runtime.errors_after_rerun:
         text = st.session_state.get("question", "") if question is None else question
         runtime.ask(text, controls.knobs())
 

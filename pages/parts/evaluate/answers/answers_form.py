@@ -15,7 +15,7 @@ from core.features.evaluate.sweep import DEFAULTS
 from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import pluralize
 from pages.parts import runtime, services, widgets
-from pages.parts.problems import shown
+from pages.parts.problems import errors_inline
 from pages.parts.sidebar import controls
 
 EVALUATION = "evaluation"
@@ -49,7 +49,7 @@ def form() -> None:
     chat = services.connections(Backend.DEMO, Origin.WEB).chat
     repeats, labels = _judge(chat)
     count, usable = 0, False
-    with shown:
+    with errors_inline:
         count, usable = data_sets.summary(data).questions, True
     calls = f"{pluralize(count, 'call')} of {chat}" if chat else "no call of a model: sentences are quoted"
     if repeats:
@@ -129,7 +129,7 @@ def judge_menu(evaluation: AnswerEvaluation, answers: Answers) -> None:
 
 
 def _judge_again(name: str, repeats: int, labels: bytes) -> None:
-    with runtime.refusing:
+    with runtime.errors_after_rerun:
         runtime.caller().require(Action.EVALUATE_DATA_SETS)
         runtime.runs().service(AnswerEvaluations).judge(
             name, runtime.access(), repeats=repeats, labels=labels
@@ -137,7 +137,7 @@ def _judge_again(name: str, repeats: int, labels: bytes) -> None:
 
 
 def _start(data: str, setting: str, repeats: int, labels: bytes) -> None:
-    with runtime.refusing:
+    with runtime.errors_after_rerun:
         runtime.caller().require(Action.EVALUATE_DATA_SETS)
         knobs = controls.knobs() if setting == RESEARCH_PAGE else Knobs()
         evaluations, access = runtime.runs().service(AnswerEvaluations), runtime.access()

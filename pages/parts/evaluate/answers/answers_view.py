@@ -30,7 +30,7 @@ from core.text.sanitize import plural, pluralize
 from pages.parts import address, browser, markup, runtime, widgets
 from pages.parts.evaluate.answers import answer_reader
 from pages.parts.evaluate.answers.answers_form import EVALUATION, form, judge_menu, open_evaluation
-from pages.parts.problems import missing, problem, shown
+from pages.parts.problems import errors_inline, missing, problem
 
 LEAD = "Questions answered and measured: are the answers right, do their citations hold, are the right questions refused?"
 ROWS = 40
@@ -94,7 +94,7 @@ def section(drawn: Evaluations) -> None:
     service, every, opened = drawn
     name = st.query_params.get(EVALUATION, "")
     if name and opened is None:
-        with shown:
+        with errors_inline:
             service.get(name)
         missing("evaluation", name, "Choose one of those below." if every else "There are none yet.")
     if opened:
@@ -166,7 +166,7 @@ def _facts(evaluation: AnswerEvaluation) -> list[str]:
 
 
 def _resume(evaluations: AnswerEvaluations, name: str) -> None:
-    with runtime.refusing:
+    with runtime.errors_after_rerun:
         evaluations.resume(name, runtime.access())
 
 
