@@ -8,13 +8,13 @@ from core.analysis.text_diff import DiffKind, DiffPiece, diff_sentences, line_se
 from core.followups import kept_texts
 from core.model import Article, Document, Extractor, Unreadable
 from core.ports import Extract, Ports
-from core.reading.why_not import Absence
+from core.reading.absence import Absence
 from core.run.state import Run
 
 COMPARED_SENTENCES = 4000
 """The most sentences of each text to compare. `ExtractorResult.truncated` reports more."""
 
-WhyNot = Callable[[Document, str, Extractor], Awaitable[Absence]]
+FindAbsence = Callable[[Document, str, Extractor], Awaitable[Absence]]
 """Finds in another process what kept a text of a page out of an article. Raises `Unreadable`."""
 
 SHOWN_SOURCE = 120_000
@@ -111,8 +111,8 @@ async def compare_extractors(
     )
 
 
-async def why_not_extracted(
-    run: Run, key: str, text: str, extractor: Extractor, *, ports: Ports, why_not: WhyNot
+async def absence_from_article(
+    run: Run, key: str, text: str, extractor: Extractor, *, ports: Ports, find_absence: FindAbsence
 ) -> Absence | None:
     """Return why a page's text is missing in an extractor's article, or None for an uncached page.
 
@@ -123,7 +123,7 @@ async def why_not_extracted(
     document = await ports.web.cached_page(url) if url else None
     if document is None:
         return None
-    return await why_not(replace(document, kept=kept_texts(run, key)), text, extractor)
+    return await find_absence(replace(document, kept=kept_texts(run, key)), text, extractor)
 
 
 _VISIBLE_FIRST = (

@@ -18,9 +18,9 @@ from typing import Any
 
 from core.model import Article, Document, Extractor, SkipReason, Unreadable
 from core.reading import extract
+from core.reading.absence import Absence, absence_from_article
 from core.reading.memory import limit_process, limit_request
 from core.reading.replies import Reply, Verdict, encode_reply
-from core.reading.why_not import Absence, why_not_in_article
 from core.sandbox import confine
 from core.sandbox.forks import fork_for_each_socket
 from core.sandbox.frames import read_frame, reply_stream, write_frame
@@ -73,7 +73,7 @@ def _article(read: Read, header: dict[str, Any], body: bytes) -> Article:
 
 
 def _absence(header: dict[str, Any], body: bytes) -> Absence:
-    return why_not_in_article(_document(header, body), header["missing"], Extractor(header["extractor"]))
+    return absence_from_article(_document(header, body), header["missing"], Extractor(header["extractor"]))
 
 
 def _document(header: dict[str, Any], body: bytes) -> Document:

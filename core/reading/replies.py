@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from core.model import Article, InjectionKind, InjectionSign, SkipReason, StructureKind
+from core.reading.absence import Absence
 from core.reading.article_limits import (
     MAX_KEPT,
     MAX_PAGES,
@@ -21,7 +22,6 @@ from core.reading.article_limits import (
     within_limits,
 )
 from core.reading.normalization import MAX_CHARACTERS
-from core.reading.why_not import Absence
 from core.sandbox import Confinement
 from core.sandbox.frames import Frame
 

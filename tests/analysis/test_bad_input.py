@@ -15,7 +15,7 @@ from core.analysis.rankings.ranking_comparison import compare_rankings
 from core.analysis.retrieval.attrition import AttritionStep, attrition
 from core.analysis.retrieval.flow_diagram import flow_items
 from core.analysis.retrieval.query_contributions import contributions, query_overlap
-from core.analysis.retrieval.trace import why_not
+from core.analysis.retrieval.trace import absence_from_answer
 from core.config.knobs import RankKnobs, Strategy
 from core.model import Article, Hit, Index, Page, Passage, Place
 from core.run.state import Run
@@ -66,7 +66,7 @@ async def test_every_analysis_takes_strange_runs(name: str) -> None:
     assert (await query_overlap(run, embed)).shared.shape == (len(run.queries),) * 2
     assert len((await attribution(run, embed)).sentences) == len(run.check.sentences)
     for sought in ("A boat.", "https://a.example/boats", "Xyzzy"):
-        assert why_not(run, sought).message
+        assert absence_from_answer(run, sought).message
     distribution = await null_distribution(run, embed)
     assert distribution is None or np.isfinite([distribution.percentile_99, distribution.median]).all()
     projected = await embedding_map(run, embed)
@@ -118,7 +118,7 @@ def large(count: int) -> Run:
     [
         lambda run: run.index and rank(run.question, run.index, run.knobs.rank, run.pages),
         lambda run: [flow_items(run, flow) for flow in attrition(run).flows],
-        lambda run: why_not(run, "Boat 7 has lamp 31."),
+        lambda run: absence_from_answer(run, "Boat 7 has lamp 31."),
         contributions,
         duplicate_clusters,
         lambda run: without_pages(run, {"p7"}),

@@ -7,9 +7,9 @@ import pytest
 from core.analysis.extractor_comparison import (
     COMPARED_SENTENCES,
     ExtractorResult,
+    absence_from_article,
     compare_extractors,
     compared,
-    why_not_extracted,
 )
 from core.analysis.text_diff import DiffKind
 from core.config.knobs import Knobs, SearchKnobs
@@ -18,7 +18,7 @@ from core.features.share.without_texts import without_texts
 from core.followups import NOT_KEPT, read_as
 from core.model import Article, Author, Extractor, Hit, Query, SkipReason, Unreadable
 from core.pipeline import research
-from core.reading.why_not import Absence
+from core.reading.absence import Absence
 from core.run import events as e
 from core.run.codec import event_from_json, event_to_json, run_to_json
 from core.run.importer import run_from_json
@@ -163,8 +163,8 @@ async def test_text_that_no_extractor_kept_has_a_reason(
         ports = await engine.ports(DEMO)
 
         async def reason(text: str) -> Absence | None:
-            return await why_not_extracted(
-                run, key, text, Extractor.ACCURATE, ports=ports, why_not=engine.workers.why_not
+            return await absence_from_article(
+                run, key, text, Extractor.ACCURATE, ports=ports, find_absence=engine.workers.absence
             )
 
         assert await reason("Imprint and terms of use") is None  # nothing is fetched for it
@@ -204,8 +204,8 @@ async def test_kept_text_stays_in_the_run_until_removed(engine: Engine) -> None:
             assert copy.pages[key].article.kept == run.pages[key].article.kept
             assert notice in [notice.message for notice in copy.notices]
         assert (
-            await why_not_extracted(
-                run, key, text, Extractor.ACCURATE, ports=ports, why_not=engine.workers.why_not
+            await absence_from_article(
+                run, key, text, Extractor.ACCURATE, ports=ports, find_absence=engine.workers.absence
             )
             is Absence.PRESENT
         )

@@ -4,9 +4,9 @@ import pytest
 
 from core.model import Article, Document, Extractor
 from core.reading import extract
+from core.reading.absence import Absence, absence_from_article
 from core.reading.html.html_parsing import HTML_LIMIT
 from core.reading.html.rewriting import rewrite_markup
-from core.reading.why_not import Absence, why_not_in_article
 from tests.growth import LINEAR, growth, repeated
 
 PROSE = (
@@ -233,7 +233,7 @@ def test_other_words_in_brackets_stay() -> None:
 def test_sentence_of_the_article_is_found_on_its_page() -> None:
     page = document("<p>Some 10<sup>6</sup> columns of basalt stand on the northern shore.</p>")
     sentence = "Some 10⁶ columns of basalt stand on the northern shore."
-    assert why_not_in_article(page, sentence) is Absence.PRESENT
+    assert absence_from_article(page, sentence) is Absence.PRESENT
 
 
 HEAVY = {

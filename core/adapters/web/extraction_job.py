@@ -7,8 +7,8 @@ from typing import Any, Generic, TypeVar
 
 from core.adapters.web.extraction_worker import ExtractionWorker
 from core.model import Article, Document, Extractor, SkipReason, Unreadable
+from core.reading.absence import Absence, absence_from_article
 from core.reading.file_types import HTML
-from core.reading.why_not import Absence, why_not_in_article
 
 T = TypeVar("T")
 
@@ -44,8 +44,8 @@ def absence_job(
 ) -> ExtractionJob[Absence]:
     """Find why a text is missing in a page's article."""
     return ExtractionJob(
-        lambda worker: worker.why_not(document, text, extractor, seconds),
-        lambda: why_not_in_article(document, text, extractor),
+        lambda worker: worker.absence(document, text, extractor, seconds),
+        lambda: absence_from_article(document, text, extractor),
         seconds,
         patient=True,
     )

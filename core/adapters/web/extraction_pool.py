@@ -23,8 +23,8 @@ from core.adapters.web.extraction_worker import ExtractionWorker, WorkerDied
 from core.adapters.web.fair_slots import FairSlots, Slot
 from core.adapters.worker_process import ForkServer, WorkerProcess
 from core.model import Article, Document, Extractor, SkipReason, Unreadable
+from core.reading.absence import Absence
 from core.reading.file_types import HTML
-from core.reading.why_not import Absence
 from core.sandbox import Confinement, forks
 
 log = logging.getLogger(__name__)
@@ -163,7 +163,7 @@ class ExtractionPool(AbstractAsyncContextManager["ExtractionPool"]):
         """
         return await self._submit(drawing_job(body, page, width, self._pdf_seconds), False)
 
-    async def why_not(self, document: Document, text: str, extractor: Extractor) -> Absence:
+    async def absence(self, document: Document, text: str, extractor: Extractor) -> Absence:
         """Find why a text is missing in this extractor's article. Raises `Unreadable` like `draw`."""
         return await self._submit(absence_job(document, text, extractor, self._pdf_seconds), False)
 

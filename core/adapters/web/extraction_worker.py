@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 from core.adapters.worker_process import WorkerProcess
 from core.errors import OpenQueryError
 from core.model import Article, Document, Extractor, Unreadable
+from core.reading.absence import Absence
 from core.reading.replies import BODY_LIMIT, HEAD_LIMIT, Reply, Verdict, read_reply
-from core.reading.why_not import Absence
 from core.sandbox import Confinement
 from core.text.sanitize import one_line
 
@@ -81,7 +81,7 @@ class ExtractionWorker:
         header = _header(document, extractor) | {"limit": limit, "cpu_limit": cpu_limit}
         return _expected(Article, await self._request(header, document.body))
 
-    async def why_not(self, document: Document, text: str, extractor: Extractor, limit: float) -> Absence:
+    async def absence(self, document: Document, text: str, extractor: Extractor, limit: float) -> Absence:
         """Find why a text is missing in the article. Raises like `extract`."""
         header = _header(document, extractor) | {"missing": text, "limit": limit}
         return _expected(Absence, await self._request(header, document.body))

@@ -108,7 +108,7 @@ _COMPARED_MATCHES = 20
 _ADDRESS = re.compile(r"(?i)(?:https?://\S+|(?:[\w-]+\.)+[a-z]{2,}(?:[/:?#]\S*)?)")
 
 
-def why_not(run: Run, query: str) -> Trace:
+def absence_from_answer(run: Run, query: str) -> Trace:
     """Trace a pasted sentence or address. Several matches give the furthest trace. Never raises."""
     query = query.strip()
     if not query:

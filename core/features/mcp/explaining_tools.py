@@ -13,7 +13,7 @@ from core.analysis.rankings.ranked_passages import RankedPassage, ranked_passage
 from core.analysis.rankings.ranking_comparison import RankingDiff, compare_rankings
 from core.analysis.retrieval.attrition import attrition
 from core.analysis.retrieval.flow_diagram import flow_items
-from core.analysis.retrieval.trace import Trace, why_not
+from core.analysis.retrieval.trace import Trace, absence_from_answer
 from core.analysis.run_changes import ChangeKind, run_changes
 from core.config.knob_changes import changes, with_values
 from core.config.knobs import Knobs
@@ -87,7 +87,7 @@ async def explain_absence(call: Call, arguments: WhyNotArguments) -> WhyNotResul
 
 
 def _traced(call: Call, run: Run, text: str) -> WhyNotResult:
-    trace = why_not(run, text)
+    trace = absence_from_answer(run, text)
     rows = {row.row: row for row in ranked_passages(run)}
     shown_passages = trace.passages[:MOST_PASSAGES]
     return WhyNotResult(

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from core import followups
 from core.analysis.answers.attribution import Attribution, attribution
-from core.analysis.extractor_comparison import why_not_extracted
+from core.analysis.extractor_comparison import absence_from_article
 from core.analysis.rankings.context_membership import context_sources, ranked
-from core.analysis.retrieval.trace import Trace, why_not
+from core.analysis.retrieval.trace import Trace, absence_from_answer
 from core.analysis.run_changes import RunChanges, run_changes
 from core.config.knob_changes import knob_values, with_values
 from core.config.knobs import Knobs
@@ -25,7 +25,7 @@ from core.features.notebook.display import Display, empty
 from core.features.share.formats import ending_of, export
 from core.features.share.tables import hit_columns, page_columns, passage_columns
 from core.model import Grade, Label, Ranking, Source
-from core.reading.why_not import Absence
+from core.reading.absence import Absence
 from core.run.recorded_run import RecordedRun
 from core.run.state import Run
 from core.storage.atomic_write import atomic_write
@@ -190,7 +190,7 @@ class NotebookRun:
 
     def why_not(self, text: str) -> Display[Trace]:
         """Trace how far a sentence or an address came towards the answer, and why no farther."""
-        return run_display.trace_display(why_not(self.run, text))
+        return run_display.trace_display(absence_from_answer(self.run, text))
 
     def why_not_extracted(self, page: str, text: str) -> Absence:
         """Return why a text is missing in the article of a page. Nothing is fetched.
@@ -201,9 +201,9 @@ class NotebookRun:
             BadInput: when the run has no such page, or it is not cached.
             Unreadable: when no reader finds the reason.
         """
-        knobs, reader = self.run.knobs, process.registry().engine.workers.why_not
-        reason = partial(why_not_extracted, self.run, self._page(page), text, knobs.read.extractor)
-        absence = self._with_ports(knobs, lambda ports: reason(ports=ports, why_not=reader))
+        knobs, reader = self.run.knobs, process.registry().engine.workers.absence
+        reason = partial(absence_from_article, self.run, self._page(page), text, knobs.read.extractor)
+        absence = self._with_ports(knobs, lambda ports: reason(ports=ports, find_absence=reader))
         if absence is None:
             raise BadInput("This page is not cached.", hint="Ask the question again, and look soon after it.")
         return absence

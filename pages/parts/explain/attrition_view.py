@@ -10,7 +10,7 @@ from htpy import Element, Node, b, div, h2, i, li, ol, span, ul
 
 from core.analysis.retrieval.attrition import Flow, attrition
 from core.analysis.retrieval.flow_diagram import DiagramStep, LossBand, flow_diagram, flow_items
-from core.analysis.retrieval.trace import StepState, Trace, TraceOutcome, why_not
+from core.analysis.retrieval.trace import StepState, Trace, TraceOutcome, absence_from_answer
 from core.model import Place
 from core.run.state import Run
 from core.text.display import decimal, passage_label
@@ -161,7 +161,7 @@ def _why_not(run: Run) -> None:
             bind="query-params",
         )
         widgets.button("Find out", "route", key="trace")
-        trace = page_frame.cached("why", run, lambda: why_not(run, query or ""), query)
+        trace = page_frame.cached("why", run, lambda: absence_from_answer(run, query or ""), query)
         if trace.outcome is TraceOutcome.EMPTY_QUERY:
             return
         markup.show(_steps(trace))

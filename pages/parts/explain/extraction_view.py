@@ -148,7 +148,7 @@ def _comparison(run: Run, comparison: ExtractorComparison) -> None:
             _switch(run, comparison, result)
         _facts(result)
         left_out_text.kept_blocks(run, comparison)
-        left_out_text.why_not(run, comparison, result.extractor)
+        left_out_text.absence(run, comparison, result.extractor)
         _article(result, folded=folded)
     if difference := (context_diff(run, run) if context_differs(run, run) else None):
         markup.show(markup.section_heading("Ranked again", "the answer was written from another context"))

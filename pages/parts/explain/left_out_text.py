@@ -2,10 +2,10 @@
 
 import streamlit as st
 
-from core.analysis.extractor_comparison import ExtractorComparison, why_not_extracted
+from core.analysis.extractor_comparison import ExtractorComparison, absence_from_article
 from core.config.access import Access
 from core.model import Extractor, Unreadable
-from core.reading.why_not import Absence
+from core.reading.absence import Absence
 from core.run.state import Run
 from core.text.markdown.safe_markdown import markdown_label
 from pages.parts import page_frame, runtime, widgets
@@ -20,7 +20,7 @@ def pick(text: str) -> None:
     st.session_state[MISSING] = text
 
 
-def why_not(run: Run, comparison: ExtractorComparison, extractor: Extractor) -> None:
+def absence(run: Run, comparison: ExtractorComparison, extractor: Extractor) -> None:
     """Draw a field that explains missing text.
 
     It takes a text of the page, and shows the rule that excluded it, with a button that keeps it in the
@@ -67,8 +67,8 @@ async def _absence(run: Run, key: str, text: str, extractor: Extractor, access: 
     engine = runtime.runs().engine
     ports = await engine.ports(run.knobs, access, run, writes=False)
     try:
-        absence = await why_not_extracted(
-            run, key, text, extractor, ports=ports, why_not=engine.workers.why_not
+        absence = await absence_from_article(
+            run, key, text, extractor, ports=ports, find_absence=engine.workers.absence
         )
     except Unreadable as why:
         return f"The reason cannot be found: {why}."

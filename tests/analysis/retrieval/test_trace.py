@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.analysis.retrieval.text_match import matches
-from core.analysis.retrieval.trace import TraceOutcome, why_not
+from core.analysis.retrieval.trace import TraceOutcome, absence_from_answer
 from core.model import SkipReason
 from core.run.state import Run
 from core.stages.ranking.context_selection import ExclusionReason
@@ -38,19 +38,19 @@ RUN = run_of(skipped={GONE: SkipReason.STATUS}, answer="A red boat lies there [1
     ],
 )
 def test_it_tells_where_a_sentence_or_address_ended(sought: str, end: TraceOutcome, said: str) -> None:
-    trace = why_not(RUN, sought)
+    trace = absence_from_answer(RUN, sought)
     assert trace.outcome is end
     assert said in trace.message
 
 
 def test_limit_of_documents_is_named_where_it_excluded_a_page() -> None:
-    trace = why_not(run_of(max_documents=1), "They cost 15 crowns each.")
+    trace = absence_from_answer(run_of(max_documents=1), "They cost 15 crowns each.")
     assert trace.outcome is TraceOutcome.LEFT_OUT
     assert trace.message.endswith("limit of documents reached.")
 
 
 def test_rank_stands_beside_score_and_cut_off() -> None:
-    trace = why_not(RUN, "They cost 15 crowns each.")
+    trace = absence_from_answer(RUN, "They cost 15 crowns each.")
     assert RUN.index is not None and RUN.ranking is not None and RUN.ranking.fused is not None
     [part] = trace.passages
     assert (part.rank, part.number, part.reason) == (3, None, ExclusionReason.CUT)
@@ -63,7 +63,7 @@ def test_rank_stands_beside_score_and_cut_off() -> None:
 def test_reported_score_is_the_one_that_decided() -> None:
     for knobs, name in (({"strategy": "fused"}, "fused"), ({"diversity": 0.5}, "marginal relevance")):
         run = run_of(top_k=2, **knobs)
-        trace = why_not(run, "They cost 15 crowns each.")
+        trace = absence_from_answer(run, "They cost 15 crowns each.")
         assert trace.score_name == name
         assert trace.cutoff is not None
         assert trace.passages[0].score is not None
@@ -73,14 +73,14 @@ def test_reported_score_is_the_one_that_decided() -> None:
 def test_sentence_cut_in_two_has_the_ranks_of_both() -> None:
     sentence = "The boat " + " ".join(f"passed bridge number{n}" for n in range(20)) + "."
     run = run_of({"https://a.example/": sentence}, size=200)
-    trace = why_not(run, sentence)
+    trace = absence_from_answer(run, sentence)
     assert trace.outcome is TraceOutcome.SPLIT
     assert len(trace.passages) > 1
     assert [part.number for part in trace.passages[:2]] == [1, 2]
 
 
 def test_changed_sentence_is_found_with_its_similarity() -> None:
-    trace = why_not(RUN, "In 1912 it was built by Ada")
+    trace = absence_from_answer(RUN, "In 1912 it was built by Ada")
     assert trace.place is not None
     assert 0.6 <= trace.similarity < 1
     assert "1912" in RUN.pages[trace.place.page].text[trace.place.start : trace.place.end]
@@ -88,7 +88,7 @@ def test_changed_sentence_is_found_with_its_similarity() -> None:
 
 def test_result_beyond_the_limit_names_query_and_rank() -> None:
     run = run_of({f"https://{n}.example/": f"boat {n}" for n in range(8)})
-    trace = why_not(run, "https://7.example")
+    trace = absence_from_answer(run, "https://7.example")
     assert trace.outcome is TraceOutcome.BEYOND_THE_LIMIT
     assert "rank 8" in trace.message
 
@@ -99,7 +99,7 @@ def test_the_furthest_of_several_places_is_reported() -> None:
         {"https://a.example/": f"{same} The river boat.", "https://b.example/": f"Nothing else. {same}"},
         top_k=1,
     )
-    assert why_not(run, same).outcome is TraceOutcome.NOT_CITED
+    assert absence_from_answer(run, same).outcome is TraceOutcome.NOT_CITED
 
 
 def test_scripts_without_spaces_are_searched_too() -> None:
@@ -109,16 +109,19 @@ def test_scripts_without_spaces_are_searched_too() -> None:
 
 
 def test_passages_of_unfinished_runs_are_traced_too() -> None:
-    assert why_not(Run(question="?"), "anything at all").outcome is TraceOutcome.NOT_IN_ANY_PAGE
+    assert absence_from_answer(Run(question="?"), "anything at all").outcome is TraceOutcome.NOT_IN_ANY_PAGE
     waiting = replace(RUN, pages={}, skips={})
-    assert why_not(waiting, "https://a.example/boats").outcome is TraceOutcome.NOT_READ_YET
-    assert why_not(replace(RUN, ranking=None), "https://a.example/boats").outcome is TraceOutcome.NOT_RANKED
-    assert why_not(run_of({}), "x").outcome is TraceOutcome.NOT_IN_ANY_PAGE
+    assert absence_from_answer(waiting, "https://a.example/boats").outcome is TraceOutcome.NOT_READ_YET
+    assert (
+        absence_from_answer(replace(RUN, ranking=None), "https://a.example/boats").outcome
+        is TraceOutcome.NOT_RANKED
+    )
+    assert absence_from_answer(run_of({}), "x").outcome is TraceOutcome.NOT_IN_ANY_PAGE
 
 
 @given(st.one_of(st.text(max_size=60), st.sampled_from([*TEXTS.values(), *TEXTS, "http://[", "a.b:99999/"])))
 def test_it_never_raises(sought: str) -> None:
-    assert why_not(RUN, sought).message
+    assert absence_from_answer(RUN, sought).message
 
 
 @pytest.mark.slow

@@ -1,6 +1,6 @@
 import pytest
 
-from core.analysis.retrieval.trace import STEPS, StepState, Trace, TraceOutcome, why_not
+from core.analysis.retrieval.trace import STEPS, StepState, Trace, TraceOutcome, absence_from_answer
 from tests.analysis.sample import run_of
 
 
@@ -17,11 +17,11 @@ def test_every_end_but_the_best_is_at_one_step(outcome: TraceOutcome) -> None:
 
 def test_cited_text_passed_every_step_and_empty_query_none() -> None:
     run = run_of(answer="A red boat lies on the river [1].")
-    cited = why_not(run, "A red boat lies on the river.").steps
+    cited = absence_from_answer(run, "A red boat lies on the river.").steps
     assert {state for _, state in cited} == {StepState.PASSED}
-    assert why_not(run, "  ").steps == ()
+    assert absence_from_answer(run, "  ").steps == ()
 
 
 def test_text_on_no_page_may_or_may_not_be_found() -> None:
-    steps = why_not(run_of(), "Nobody ever wrote this particular sentence about granite.").steps
+    steps = absence_from_answer(run_of(), "Nobody ever wrote this particular sentence about granite.").steps
     assert [state for _, state in steps[:3]] == [StepState.UNKNOWN, StepState.UNKNOWN, StepState.ENDED]

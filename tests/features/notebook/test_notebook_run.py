@@ -16,7 +16,7 @@ from core.errors import BadInput
 from core.features.notebook import session
 from core.features.notebook.notebook_run import NotebookRun
 from core.model import Label
-from core.reading.why_not import Absence
+from core.reading.absence import Absence
 from core.run.recorded_run import RecordedRun
 from core.run.state import Run
 from core.runtime.registry import RunRegistry

@@ -39,7 +39,7 @@ _BLOCKS = frozenset({
 _AROUND = frozenset({"aside", "footer", "form", "header", "nav"})
 
 
-def why_not_in_article(document: Document, text: str, extractor: Extractor = Extractor.ACCURATE) -> Absence:
+def absence_from_article(document: Document, text: str, extractor: Extractor = Extractor.ACCURATE) -> Absence:
     """Return why a sentence is missing in this extractor's article.
 
     White space, marks and case do not count. Nothing is fetched: `document` is the page as fetched earlier.

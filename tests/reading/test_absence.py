@@ -7,8 +7,8 @@ import pytest
 
 from core.model import Document, Extractor
 from core.reading import extract
+from core.reading.absence import Absence, absence_from_article
 from core.reading.html.html_parsing import HTML_LIMIT
-from core.reading.why_not import Absence, why_not_in_article
 from tests.reading.test_html import PROSE
 
 PAGE = f"""<html><body><nav><p>All the other pages of this site</p><p>The same everywhere, as a <a href="/">link</a> says.</p></nav>
@@ -39,7 +39,7 @@ def test_the_rule_that_removed_a_sentence_is_named(text: str, absence: Absence) 
     html = PAGE
     if absence is Absence.BEYOND:
         html += f"{' ' * HTML_LIMIT}<p>the very last sentence of a long page</p>"
-    assert why_not_in_article(document(html), text) is absence
+    assert absence_from_article(document(html), text) is absence
 
 
 def test_every_extractor_keeps_a_block_at_its_place() -> None:
