@@ -1,4 +1,4 @@
-"""Wire settings into ports. Adapters are chosen only here and in `core.runtime.choices`."""
+"""Wire settings into ports. Adapters are chosen only here and in `core.runtime.wiring`."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ from core.config.settings import HANDBOOK, Settings
 from core.errors import LibraryFailed
 from core.ports import Ports
 from core.run.state import Run
-from core.runtime.choices.model_checks import ModelChecks
-from core.runtime.choices.model_servers import ModelServers
-from core.runtime.choices.models import Models
-from core.runtime.choices.searches import Searches
 from core.runtime.engine_parts import EnginePart
 from core.runtime.features import features
 from core.runtime.logs import redact
+from core.runtime.wiring.model_checks import ModelChecks
+from core.runtime.wiring.model_servers import ModelServers
+from core.runtime.wiring.models import Models
+from core.runtime.wiring.searches import Searches
 from core.sandbox.process import limit_malloc_arenas
 from core.storage.price_file import PriceFile
 

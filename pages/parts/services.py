@@ -6,8 +6,8 @@ from urllib.parse import urlsplit
 
 from core.config.knobs import Backend, Origin
 from core.errors import OpenQueryError
-from core.runtime.choices.model_servers import ModelServer
 from core.runtime.health import egress_report
+from core.runtime.wiring.model_servers import ModelServer
 from core.text.display import embedder_name
 from pages.parts import runtime
 

@@ -13,11 +13,11 @@ from core.config.access import Access
 from core.config.knobs import Knobs
 from core.config.settings import Settings
 from core.features.library.services.connections import QDRANT_CLIENTS, LibraryConnections
-from core.runtime.choices.model_servers import ModelServer
-from core.runtime.choices.models import CHAT_CLIENTS, EMBEDDERS, SharedChat
 from core.runtime.engine import Engine
 from core.runtime.engine_parts import ProbeState
 from core.runtime.health import probes
+from core.runtime.wiring.model_servers import ModelServer
+from core.runtime.wiring.models import CHAT_CLIENTS, EMBEDDERS, SharedChat
 from tests.services.loopback import Loopback, Reply, Request, json_reply
 
 pytestmark = pytest.mark.slow

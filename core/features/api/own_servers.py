@@ -11,8 +11,8 @@ from pydantic import SecretStr
 from core.config.access import Access
 from core.errors import BadInput, ChatFailed, LibraryFailed, OpenQueryError, SearchFailed
 from core.features.library.services.connections import LibraryConnections
-from core.runtime.choices.model_checks import CheckedModel
 from core.runtime.engine import Engine
+from core.runtime.wiring.model_checks import CheckedModel
 from core.serving.problems import Fault, Refusal
 
 CHECK_SECONDS = 10.0

@@ -25,8 +25,8 @@ from core.features.library.qdrant.server_collections import ServerCollections
 from core.features.library.search_ports import LibrarySearch, SearchableCollections, WebAndLibrary
 from core.features.library.session_files import SessionFiles, SessionFilesPool
 from core.ports import Embed, Ports, Search
-from core.runtime.choices.client_pool import ClientPool
 from core.runtime.logs import redact
+from core.runtime.wiring.client_pool import ClientPool
 
 if TYPE_CHECKING:
     from core.features.library.library import Library

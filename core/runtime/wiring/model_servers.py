@@ -15,7 +15,7 @@ from core.adapters.models.openai_chat import NoModelList, list_local_models
 from core.config.access import NO_ACCESS, Access, AccessPolicy
 from core.config.settings import LOCAL, OPENAI, OPENROUTER, Settings
 from core.errors import BadInput, EmbedFailed
-from core.runtime.choices.model_lists import LIST_SECONDS, ModelLists
+from core.runtime.wiring.model_lists import LIST_SECONDS, ModelLists
 
 DEFAULT_MODEL = {OPENROUTER: "openai/gpt-4o-mini", OPENAI: "gpt-4o-mini"}
 

@@ -24,8 +24,8 @@ from core.errors import ChatFailed
 from core.model import Message, StreamChunk
 from core.ports import ChatOptions, Rerank
 from core.run.state import Run
-from core.runtime.choices.client_pool import ClientPool
-from core.runtime.choices.model_servers import LOCAL_EMBEDDER, ModelServer, ModelServers
+from core.runtime.wiring.client_pool import ClientPool
+from core.runtime.wiring.model_servers import LOCAL_EMBEDDER, ModelServer, ModelServers
 
 CHAT_CLIENTS = 64
 """The most pooled chat clients, each for a server, key and model."""

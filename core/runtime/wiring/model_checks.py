@@ -11,9 +11,9 @@ from core.adapters.models.model_names import listed_name, same_model
 from core.config.access import NO_ACCESS, Access
 from core.errors import ChatFailed
 from core.model import Message
-from core.runtime.choices.model_lists import server_key
-from core.runtime.choices.model_servers import UNNAMED_MODEL, ModelServer
-from core.runtime.choices.models import Models
+from core.runtime.wiring.model_lists import server_key
+from core.runtime.wiring.model_servers import UNNAMED_MODEL, ModelServer
+from core.runtime.wiring.models import Models
 
 ANSWERED_SECONDS = 600.0
 """Seconds before an answering model is tried again, since each trial costs a token."""
