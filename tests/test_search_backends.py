@@ -6,7 +6,7 @@ import pytest
 
 from core.adapters.search.ddgs_search import DefaultBackend
 from core.config.access import Access
-from core.config.knobs import Backend, Knobs, Origin, PlanKnobs, SearchKnobs
+from core.config.knobs import Backend, Knobs, PlanKnobs, SearchKnobs, SearchScope
 from core.pipeline import research
 from core.run.state import Run, RunStatus
 from core.runtime.engine import Engine
@@ -101,15 +101,15 @@ async def test_the_demo_library_says_so_when_nobody_chose_it(warm_folder: Path) 
 @pytest.mark.parametrize(
     ("connected", "backend", "origin", "offered"),
     [
-        ("http://127.0.0.1:9", Backend.AUTO, Origin.WEB, {Backend.DDGS, Backend.DEMO}),
-        ("http://127.0.0.1:9", Backend.DDGS, Origin.BOTH, {Backend.SEARXNG, Backend.DEMO}),
-        ("", Backend.AUTO, Origin.WEB, {Backend.DEMO}),
-        ("", Backend.DEMO, Origin.WEB, {Backend.DDGS}),
-        ("http://127.0.0.1:9", Backend.AUTO, Origin.LIBRARY, set()),
+        ("http://127.0.0.1:9", Backend.AUTO, SearchScope.WEB, {Backend.DDGS, Backend.DEMO}),
+        ("http://127.0.0.1:9", Backend.DDGS, SearchScope.BOTH, {Backend.SEARXNG, Backend.DEMO}),
+        ("", Backend.AUTO, SearchScope.WEB, {Backend.DEMO}),
+        ("", Backend.DEMO, SearchScope.WEB, {Backend.DDGS}),
+        ("http://127.0.0.1:9", Backend.AUTO, SearchScope.LIBRARY, set()),
     ],
 )
 async def test_other_backends_are_offered(
-    tmp_path: Path, connected: str, backend: Backend, origin: Origin, offered: set[Backend]
+    tmp_path: Path, connected: str, backend: Backend, origin: SearchScope, offered: set[Backend]
 ) -> None:
     async with Engine(settings(tmp_path, searxng_url=connected)) as engine:
         knobs = SearchKnobs(backend=backend, origin=origin)

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 from core.analysis.progress import PhaseProgress, PhaseState
 from core.analysis.run_activity import current_activity
 from core.analysis.steps import step_rows
-from core.config.knobs import Origin
+from core.config.knobs import SearchScope
 from core.model.passage_urls import passage_at_url, site
 from core.run import events as e
 from core.run.state import Run
@@ -34,7 +34,7 @@ class PhaseLines:
                 *_, row = step_rows(run)
                 return f"[Step {row.number}: {row.tool} {row.argument}...]"
             case e.SearchStarted(query=query):
-                where = "your documents" if run.knobs.search.origin is Origin.LIBRARY else "web"
+                where = "your documents" if run.knobs.search.origin is SearchScope.LIBRARY else "web"
                 return f"[Searching {where} for '{query.text}'...]"
             case e.FetchStarted(url=url):
                 return f"[Fetching article {len(run.fetching)}/{len(run.hits)}: {_host(url)}]"

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from core.config.knobs import Origin, SearchKnobs
+from core.config.knobs import SearchKnobs, SearchScope
 from core.config.settings import LOOPBACK, Settings
 from core.errors import BadInput
 from core.text.http_headers import host_and_port, is_loopback
@@ -102,8 +102,8 @@ UNRESTRICTED = EgressPolicy()
 
 def searched_origins(knobs: SearchKnobs) -> frozenset[str]:
     """Return the origins of texts that a search with these knobs finds. Without names that is `EVERY_COLLECTION`."""
-    pages = {PAGES} if knobs.origin is not Origin.LIBRARY else set[str]()
-    collections = (knobs.collections or (EVERY_COLLECTION,)) if knobs.origin is not Origin.WEB else ()
+    pages = {PAGES} if knobs.origin is not SearchScope.LIBRARY else set[str]()
+    collections = (knobs.collections or (EVERY_COLLECTION,)) if knobs.origin is not SearchScope.WEB else ()
     return frozenset(pages | set(collections))
 
 

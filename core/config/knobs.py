@@ -38,7 +38,7 @@ class Backend(StrEnum):
     DEMO = "demo"
 
 
-class Origin(StrEnum):
+class SearchScope(StrEnum):
     """Where a run searches."""
 
     WEB = "web"
@@ -111,7 +111,7 @@ class PlanKnobs:
 class SearchKnobs:
     """Knobs of the search stage."""
 
-    origin: Annotated[Origin, Field(title="Look in")] = Origin.WEB
+    origin: Annotated[SearchScope, Field(title="Look in")] = SearchScope.WEB
     """Searches the web, your own documents, or both, merged by rank."""
     collections: Annotated[
         tuple[Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$")], ...],

@@ -23,7 +23,7 @@ from pydantic_settings import (
 )
 
 from core.config.data_folder import DEFAULT, ENV_FILE, TOML_FILE, VARIABLE, absolute
-from core.config.knobs import MOST_COLLECTIONS, Backend, Origin
+from core.config.knobs import MOST_COLLECTIONS, Backend, SearchScope
 from core.errors import BadInput
 from core.model.library import checked_name
 from core.sandbox.process import erase_variable
@@ -112,7 +112,7 @@ class Settings(BaseSettings):
 
     backend: Backend = _setting(Backend.AUTO, "OPENQUERY_SEARCH_BACKEND")
     """The search backend of questions that do not say one: auto, searxng, ddgs or demo."""
-    origin: Origin = _setting(Origin.WEB, "OPENQUERY_ORIGIN")
+    origin: SearchScope = _setting(SearchScope.WEB, "OPENQUERY_ORIGIN")
     """Where questions look that do not say where: web, library or both."""
     collections: str = _setting("", "OPENQUERY_COLLECTIONS")
     """The collections of the library that they search, separated by commas. Empty: all of them."""

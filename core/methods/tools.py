@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import orjson
 
-from core.config.knobs import Origin
+from core.config.knobs import SearchScope
 from core.config.questions import checked_query
 from core.errors import BadInput, EmbedFailed, ReadFailed, SearchFailed
 from core.methods.phases import index_and_rank
@@ -182,7 +182,9 @@ class Toolbox:
         The query is searched unless the run has its results.
         """
         run, emit = self._recorder.run, self._recorder.emit
-        knobs = replace(self._knobs.search, origin=Origin.LIBRARY) if query.library else self._knobs.search
+        knobs = (
+            replace(self._knobs.search, origin=SearchScope.LIBRARY) if query.library else self._knobs.search
+        )
         if query not in run.replies:
             if query not in run.queries:
                 emit(e.QueryPlanned(query))

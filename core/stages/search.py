@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 
-from core.config.knobs import Backend, Origin, SearchKnobs
+from core.config.knobs import Backend, SearchKnobs, SearchScope
 from core.errors import SearchFailed
 from core.model import Hit, Phase, Query, SearchReply, Severity
 from core.ports import Search
@@ -135,7 +135,7 @@ def _search_failure(
     message = f"{_REFUSED if refused else NO_RESULTS} {not_searched(reasons.items())}".rstrip()
     if said := tuple(dict.fromkeys(f"“{answer}”" for _, reply in answers for answer in reply.answers)):
         message += f" The search engine itself answers {' and '.join(said)}."
-    if knobs.origin is Origin.WEB:
+    if knobs.origin is SearchScope.WEB:
         corrected = dict.fromkeys(f"“{query}”" for _, reply in answers for query in reply.corrections)
         if corrected:
             hint = f"Ask again as the search engine corrects it: {' or '.join(corrected)}. Or {_OTHER_WEB_SEARCH}"
@@ -154,7 +154,7 @@ def _search_failure(
         )
         message += f" There are no passages in the {where}."
     hint = "Add documents to it, or search another collection"
-    if knobs.origin is Origin.LIBRARY:
+    if knobs.origin is SearchScope.LIBRARY:
         return SearchFailed(message, hint=f"{hint}.")
     return SearchFailed(message, hint=f"{hint}. For the web, ask in other words, {_OTHER_WEB_SEARCH}")
 

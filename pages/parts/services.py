@@ -4,7 +4,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from core.config.knobs import Backend, Origin
+from core.config.knobs import Backend, SearchScope
 from core.errors import OpenQueryError
 from core.runtime.health import egress_report
 from core.runtime.wiring.model_servers import ModelServer
@@ -88,7 +88,7 @@ def connections(backend: str, origin: str) -> Connections:
     return Connections(
         search={"library": "your library", "both": f"{web}, and your library"}.get(origin, web),
         search_note=""
-        if backend != Backend.AUTO or origin == Origin.LIBRARY
+        if backend != Backend.AUTO or origin == SearchScope.LIBRARY
         else _UNCHOSEN.get(resolved, ""),
         chat=server.model if server else "",
         embedder=embedder_name(mine.embedding_model or registry.settings.embedding_model),

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from core.config.egress import EVERY_COLLECTION, PAGES, Destination, EgressPolicy, searched_origins
-from core.config.knobs import Origin, SearchKnobs
+from core.config.knobs import SearchKnobs, SearchScope
 from core.config.settings import Settings
 from core.errors import BadInput
 
@@ -72,13 +72,13 @@ def test_impossible_collection_name_is_refused() -> None:
 @pytest.mark.parametrize(
     ("origin", "collections", "expected"),
     [
-        (Origin.WEB, ("a",), {PAGES}),
-        (Origin.LIBRARY, ("a", "session"), {"a", "session"}),
-        (Origin.LIBRARY, (), {EVERY_COLLECTION}),
-        (Origin.BOTH, ("a",), {PAGES, "a"}),
+        (SearchScope.WEB, ("a",), {PAGES}),
+        (SearchScope.LIBRARY, ("a", "session"), {"a", "session"}),
+        (SearchScope.LIBRARY, (), {EVERY_COLLECTION}),
+        (SearchScope.BOTH, ("a",), {PAGES, "a"}),
     ],
 )
 def test_search_scope_follows_its_backend(
-    origin: Origin, collections: tuple[str, ...], expected: set[str]
+    origin: SearchScope, collections: tuple[str, ...], expected: set[str]
 ) -> None:
     assert searched_origins(SearchKnobs(origin=origin, collections=collections)) == expected

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 
 from core.config.access import Access
-from core.config.knobs import Origin, SearchKnobs
+from core.config.knobs import SearchKnobs, SearchScope
 from core.features.library.qdrant.server_collections import ServerCollections
 from core.features.library.search_ports import LibrarySearch
 from core.features.library.services.connections import LibraryConnections
@@ -37,7 +37,7 @@ async def _collections(engine: Engine, access: Access, chosen: Sequence[str]) ->
     connections = engine.part(LibraryConnections)
     if not chosen and not await connections.database.names():
         return ProbeState.OFF, "the library is empty", "Add documents to it, to ask them."
-    knobs = SearchKnobs(origin=Origin.LIBRARY, collections=tuple(chosen), passages=1)
+    knobs = SearchKnobs(origin=SearchScope.LIBRARY, collections=tuple(chosen), passages=1)
     search = LibrarySearch(
         connections.searchable.operators,
         await engine.models.embedder(access, await engine.origins(knobs, access)),

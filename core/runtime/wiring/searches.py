@@ -10,7 +10,7 @@ from core.adapters.search.searxng import SearxNG
 from core.adapters.search.searxng_reply import Instances
 from core.adapters.search.within_sites import WithinSites
 from core.config.access import NO_ACCESS, Access, AccessPolicy
-from core.config.knobs import Backend, Knobs, Origin, SearchKnobs
+from core.config.knobs import Backend, Knobs, SearchKnobs, SearchScope
 from core.config.settings import HANDBOOK, Settings
 from core.errors import SearchFailed
 from core.model import SearchReply
@@ -57,7 +57,7 @@ class Searches:
         Raises:
             SearchFailed: when no SearXNG is connected. With `may_be_missing`, the search raises it when it is used.
         """
-        if knobs.search.origin is Origin.LIBRARY:
+        if knobs.search.origin is SearchScope.LIBRARY:
             return _MissingSearch(
                 SearchFailed("This installation has no document library.", hint="Search the web instead.")
             )
@@ -92,7 +92,7 @@ class Searches:
         offered = (*((Backend.SEARXNG,) if connected else ()), Backend.DDGS, Backend.DEMO)
         return (
             ()
-            if knobs.origin is Origin.LIBRARY
+            if knobs.origin is SearchScope.LIBRARY
             else tuple(backend for backend in offered if backend is not failed)
         )
 

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from core.config.knobs import Knobs, Origin
+from core.config.knobs import Knobs, SearchScope
 from core.model import AnswerFrom, Exchange, ModelUsage, Phase, Turn
 from core.ports import Ports
 from core.run.conversation import GetRun, exchanges, next_turn, recent_turns, turn_number
@@ -129,5 +129,5 @@ async def draft_after(
     return FollowUpDraft(question=standalone.text, turn=turn, coverage=measured)
 
 
-def _range(knobs: Knobs) -> tuple[Origin, tuple[str, ...]]:
+def _range(knobs: Knobs) -> tuple[SearchScope, tuple[str, ...]]:
     return knobs.search.origin, knobs.search.collections

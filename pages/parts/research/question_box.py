@@ -3,7 +3,7 @@
 import streamlit as st
 from htpy import div, h1, style
 
-from core.config.knobs import Origin
+from core.config.knobs import SearchScope
 from core.run.state import Run
 from pages.parts import document_library, markup, runtime, widgets
 from pages.parts.problems import refusal
@@ -97,10 +97,10 @@ def introduction() -> None:
 def _examples() -> tuple[str, ...]:
     """Return example questions that suit the search scope."""
     origin = controls.chosen("search.origin")
-    if origin == Origin.WEB:
+    if origin == SearchScope.WEB:
         return EXAMPLES
     about_documents = document_library.example_questions(tuple(controls.chosen_collections()))
-    return about_documents or (EXAMPLES if origin == Origin.BOTH else ())
+    return about_documents or (EXAMPLES if origin == SearchScope.BOTH else ())
 
 
 def examples() -> None:

@@ -9,7 +9,7 @@ import streamlit as st
 from htpy import b, i, p
 
 from core.analysis.handbook import chapters
-from core.config.knobs import Knobs, Origin
+from core.config.knobs import Knobs, SearchScope
 from core.config.prices import Cost
 from core.config.run_knobs import Method
 from core.config.schema import Parameter, nested, parameters
@@ -40,7 +40,7 @@ ALWAYS_SHOWN = frozenset(
     | {"rank.strategy", "rank.top_k", "rank.threshold", "rank.per_page", "rank.max_documents"}
 )
 """Live knobs that are always shown. The others are in an expander."""
-ORIGIN_LABELS = {Origin.WEB: "Web", Origin.LIBRARY: "My documents", Origin.BOTH: "Both"}
+ORIGIN_LABELS = {SearchScope.WEB: "Web", SearchScope.LIBRARY: "My documents", SearchScope.BOTH: "Both"}
 
 
 def adopt(run: Run) -> None:
@@ -92,7 +92,7 @@ def origin_control() -> None:
     selected = st.session_state.setdefault(key(origin), default(origin))
     labels = dict(ORIGIN_LABELS)
     if services.searches_handbook(chosen("search.backend")):
-        labels[Origin.WEB] = pluralize(len(chapters(HANDBOOK)), "built-in article")
+        labels[SearchScope.WEB] = pluralize(len(chapters(HANDBOOK)), "built-in article")
     with st.container(key="places"):
         st.selectbox(
             origin.title,
@@ -103,7 +103,7 @@ def origin_control() -> None:
             filter_mode=None,
             persist_state="session",
         )
-    if selected == Origin.WEB:
+    if selected == SearchScope.WEB:
         return
     with st.container(key="places_collections", horizontal=True, vertical_alignment="center", gap="small"):
         picked = st.session_state.setdefault(key(some), default(some))

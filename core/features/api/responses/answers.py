@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from core.analysis.conversation import understood
-from core.config.knobs import MOST_COLLECTIONS, Knobs, Origin, within_sites
+from core.config.knobs import MOST_COLLECTIONS, Knobs, SearchScope, within_sites
 from core.features.api.responses.scores import Scores
 from core.features.api.strict_json import FromPagesOrSearch, Queries, Question, Strict
 from core.model import AnswerKind, Source, readable
@@ -43,7 +43,7 @@ Sites = Annotated[
 class ResultRange(Strict):
     """Where to look; what is left out is as the session's configuration says."""
 
-    origin: Annotated[Origin | None, Field(strict=False)] = None  # JSON has no enums, and no tuples
+    origin: Annotated[SearchScope | None, Field(strict=False)] = None  # JSON has no enums, and no tuples
     """The web, the library's collections, or both."""
     collections: Annotated[
         tuple[Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$")], ...] | None,

@@ -9,7 +9,7 @@ from enum import StrEnum
 from fastapi import APIRouter, Response
 from pydantic import BaseModel
 
-from core.config.knobs import Backend, Origin, SearchKnobs
+from core.config.knobs import Backend, SearchKnobs, SearchScope
 from core.features.api import metrics
 from core.features.api.service import Service, ServiceOf
 from core.runtime.engine_parts import ProbeState
@@ -155,7 +155,9 @@ def _finds_passages(search: SearchKnobs, works: Set[str], broken_parts: Set[str]
         search.backend is not Backend.SEARXNG or engine_part in works
     )
     library = {"qdrant", "collections"} <= works
-    return {Origin.WEB: web, Origin.LIBRARY: library, Origin.BOTH: web or library}[search.origin]
+    return {SearchScope.WEB: web, SearchScope.LIBRARY: library, SearchScope.BOTH: web or library}[
+        search.origin
+    ]
 
 
 def _state_word(name: str, state: ProbeState) -> str:

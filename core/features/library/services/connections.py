@@ -15,7 +15,7 @@ from core.adapters.models.model_http import plain_key
 from core.adapters.workers.jobs import Workers
 from core.config.access import NO_ACCESS, Access, AccessPolicy
 from core.config.clusters import CLUSTER
-from core.config.knobs import Knobs, Origin
+from core.config.knobs import Knobs, SearchScope
 from core.config.run_knobs import Method
 from core.config.settings import Settings
 from core.errors import BadInput, LibraryFailed
@@ -101,9 +101,9 @@ class LibraryConnections:
         searchable = self.searchable.for_visitor(access)
         in_collections = LibrarySearch(searchable, embed, knobs.rank.top_k)
         search: Search = ports.search
-        if knobs.search.origin is Origin.LIBRARY:
+        if knobs.search.origin is SearchScope.LIBRARY:
             search = in_collections
-        elif knobs.search.origin is Origin.BOTH:
+        elif knobs.search.origin is SearchScope.BOTH:
             search = WebAndLibrary(ports.search, in_collections)
         agents = await self._may_be_read_by_agent(ports, embed, knobs, searchable)
         return replace(
@@ -119,7 +119,7 @@ class LibraryConnections:
     ) -> bool:
         """Return whether the models of an agent may read a collection that it searches beside the web."""
         chat = ports.chat
-        if chat is None or knobs.run.method is not Method.AGENT or knobs.search.origin is not Origin.WEB:
+        if chat is None or knobs.run.method is not Method.AGENT or knobs.search.origin is not SearchScope.WEB:
             return False
         try:
             names = knobs.search.collections or await searchable.collections.names()

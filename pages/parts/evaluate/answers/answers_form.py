@@ -5,7 +5,7 @@ It asks for a data set, a setting, and whether a chat model judges.
 
 import streamlit as st
 
-from core.config.knobs import Backend, Knobs, Origin
+from core.config.knobs import Backend, Knobs, SearchScope
 from core.config.permissions import Action
 from core.features.evaluate.answers.answers_folder import AnswerEvaluation, Answers
 from core.features.evaluate.answers.judged_answers import claims_to_label
@@ -46,7 +46,7 @@ def form() -> None:
         key="answers_setting",
         help="Of chunking, ranking and answering.",
     )
-    chat = services.connections(Backend.DEMO, Origin.WEB).chat
+    chat = services.connections(Backend.DEMO, SearchScope.WEB).chat
     repeats, labels = _judge(chat)
     count, usable = 0, False
     with errors_inline:
@@ -102,7 +102,7 @@ def judge_menu(evaluation: AnswerEvaluation, answers: Answers) -> None:
     if not menu.open:
         return
     with menu:
-        if not services.connections(Backend.DEMO, Origin.WEB).chat:
+        if not services.connections(Backend.DEMO, SearchScope.WEB).chat:
             st.caption("No chat model is connected.")
             return
         repeats, labels = _judge_fields("judge")

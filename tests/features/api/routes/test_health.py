@@ -12,7 +12,7 @@ from fastapi.testclient import TestClient
 from prometheus_client.parser import text_string_to_metric_families
 from pydantic import SecretStr
 
-from core.config.knobs import Backend, Origin, SearchKnobs
+from core.config.knobs import Backend, SearchKnobs, SearchScope
 from core.features.api import create_app
 from core.features.api.routes.health import HealthStatus, health_response
 from core.features.library.services.connections import LibraryConnections
@@ -78,7 +78,7 @@ def test_damaged_history_that_was_set_aside_is_told(warm_folder: Path) -> None:
 
 
 def test_missing_default_collection_is_no_answer(serve: Serve) -> None:
-    api = serve(origin=Origin.LIBRARY, collections="nowhere")
+    api = serve(origin=SearchScope.LIBRARY, collections="nowhere")
     api.runs.call(api.runs.engine.part(LibraryConnections).database.create("reports", 384))
     reply = health(api)
     assert (reply.status_code, reply.json()["status"]) == (503, "unhealthy")
@@ -92,7 +92,7 @@ def test_missing_default_collection_is_no_answer(serve: Serve) -> None:
 
 
 def test_one_missing_collection_of_two_is_degraded(serve: Serve) -> None:
-    api = serve(origin=Origin.LIBRARY, collections="reports,nowhere")
+    api = serve(origin=SearchScope.LIBRARY, collections="reports,nowhere")
     api.runs.call(api.runs.engine.part(LibraryConnections).database.create("reports", 384))
     told = health(api).json()
     assert (told["status"], told["services"]["overall"]) == ("degraded", True)
@@ -173,7 +173,7 @@ def probes(**states: ProbeState) -> list[Probe]:
     ]
 
 
-WEB, LIBRARY, BOTH = (SearchKnobs(origin=origin) for origin in Origin)
+WEB, LIBRARY, BOTH = (SearchKnobs(origin=origin) for origin in SearchScope)
 
 
 @pytest.mark.parametrize(
