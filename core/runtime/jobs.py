@@ -55,7 +55,7 @@ class Job:
         """Set on the loop to quote sources, see `Ports.quote`."""
         self.target_knobs = run.knobs
         """The knobs that the run has after the work."""
-        self._given = run
+        self._run_before = run
         self._told = time.monotonic()
         """When `run` last changed."""
         self._task: Task | None = None
@@ -71,7 +71,7 @@ class Job:
     @property
     def pending(self) -> bool:
         """Whether running work has not yet set its result. Later preparations of the work do not count."""
-        return self.live and (self.run is self._given or self.run.live)
+        return self.live and (self.run is self._run_before or self.run.live)
 
     @property
     def was_cancelled(self) -> bool:
@@ -85,7 +85,7 @@ class Job:
         with self._changed:
             if not self._changed.wait_for(lambda: not self._claimed, wait):
                 return False
-            self._claimed, self._given, self.fills = True, self.run, fills
+            self._claimed, self._run_before, self.fills = True, self.run, fills
             return True
 
     def release(self) -> None:
@@ -148,7 +148,7 @@ class Job:
             self._end_early(e.RunStopped() if error is None else pipeline.failure(error))
         elif error:
             self.run = replace(self.run, status=RunStatus.FAILED, error=pipeline.failure(error))
-        before, after = self._given.index, self.run.index
+        before, after = self._run_before.index, self.run.index
         none_embedded = before is not None and after is not None and len(before.waiting) == len(after.waiting)
         self.made_no_progress = self.fills and task.status is not TaskStatus.STOPPED and none_embedded
         self.release()

@@ -143,12 +143,12 @@ class DiskCache:
         if not self.limit:
             return otherwise
         with self._lock:
-            for chance in (1, 2):
+            for attempt in (1, 2):
                 try:
                     result = work(self._opened())
                 except (sqlite3.Error, OSError, UnsupportedFile) as error:
                     self._disconnect()
-                    if chance == 1 and is_damaged(error):
+                    if attempt == 1 and is_damaged(error):
                         self._replace(error)
                         continue
                     self.problem = f"The cache at {self.path} cannot be used: {error}."

@@ -62,9 +62,9 @@ class DemoArticle:
 class DemoSearch:
     """A `Search` port over `folder/*.md`, which is read and indexed once, on first use, off the event loop."""
 
-    def __init__(self, folder: Path, across: Callable[[], Embed] | None = None) -> None:
-        """Search `folder`, with the embedder of `across` for a question in another language than English."""
-        self._folder, self._across = folder, across
+    def __init__(self, folder: Path, multilingual: Callable[[], Embed] | None = None) -> None:
+        """Search `folder`, with the embedder of `multilingual` for a question in another language than English."""
+        self._folder, self._multilingual = folder, multilingual
         self._lock = threading.Lock()
         self._built: DemoIndex | None = None
 
@@ -86,8 +86,8 @@ class DemoSearch:
         foreign = language not in ("", "en")
         stems = stems_of(" ".join(content_words(query, language)) if foreign else query)
         articles = await asyncio.to_thread(index.best, stems, knobs.results)
-        if self._across and foreign:
-            articles = _fused(articles, await index.nearest(query, self._across(), knobs.results))
+        if self._multilingual and foreign:
+            articles = _fused(articles, await index.nearest(query, self._multilingual(), knobs.results))
             articles = articles[: knobs.results]
         return SearchReply(backend="demo", results=await asyncio.to_thread(_results, articles, stems))
 

@@ -144,8 +144,8 @@ def _head(
         else ""
     )
     # Only for several languages: the caption gets longer by a line, which moves a row off the first screen.
-    across = run.index is not None and len(run.index.embedder_languages) > 1
-    read_by = f", read by {table[0].embedder}" if across else ""
+    mixed = run.index is not None and len(run.index.embedder_languages) > 1
+    read_by = f", read by {table[0].embedder}" if mixed else ""
     caption = f"{len(rows):,} of {len(table):,} shown" if len(rows) < len(table) else ""
     caption = f"{caption}{unranked_note}{read_by}".removeprefix("; ").removeprefix(", ")
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="passage_head"):
