@@ -91,8 +91,8 @@ async def _written(context: RunContext, client: ClientRequest, chat: Chat) -> An
     """Return the chat model's reply, or None without time or budget."""
     knobs, emit, run, budget = context.knobs, context.emit, context.run, context.budget
     messages = tuple(_messages(client))
-    spending = RunBudget(knobs=knobs.run, prices=context.ports.prices, run=run, since=run.before)
-    if budget.writing_left <= 0 or not covered(spending, messages, knobs.answer, chat, emit):
+    run_budget = RunBudget(knobs=knobs.run, prices=context.ports.prices, run=run, since=run.before)
+    if budget.writing_left <= 0 or not covered(run_budget, messages, knobs.answer, chat, emit):
         return None
     emit(e.Prompted(messages, chat.identity))
     metered = MeteredChat(chat, Phase.ANSWER, emit, seconds=budget.writing_left)

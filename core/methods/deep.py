@@ -80,11 +80,11 @@ async def research_sections(context: RunContext) -> None:
 
 async def _research_section(context: RunContext, number: int) -> None:
     emit, ports, recorder = context.emit, context.ports, context.recorder
-    spending = _spending(ports, recorder.run)
-    if reason := spending.exhausted():
+    run_budget = _run_budget(ports, recorder.run)
+    if reason := run_budget.exhausted():
         emit(SectionLeftOut(number, reason))
         return
-    context = replace(context, budget=TimeBudget(spending.seconds_left))
+    context = replace(context, budget=TimeBudget(run_budget.seconds_left))
     emit(SectionStarted(number))
     await find_passages(context)
     numbered = numbered_sources(recorder.run)
@@ -94,7 +94,7 @@ async def _research_section(context: RunContext, number: int) -> None:
     except AnswerBrokeOff as error:
         emit(Note(Phase.ANSWER, f"“{context.question}”: {error.message}", error.hint, Severity.WARNING))
         answer = error.partial
-    tokens = _spending(ports, recorder.run).tokens - spending.tokens
+    tokens = _run_budget(ports, recorder.run).tokens - run_budget.tokens
     emit(SectionWritten(number, answer, numbered, tokens))
 
 
@@ -128,7 +128,7 @@ async def _write_report(context: RunContext) -> None:
     answered_and_checked(whole, run.sources, recorder)
 
 
-def _spending(ports: Ports, run: Run) -> RunBudget:
+def _run_budget(ports: Ports, run: Run) -> RunBudget:
     return RunBudget(knobs=run.knobs.run, prices=ports.prices, run=run, since=run.before)
 
 

@@ -193,7 +193,7 @@ async def answer_from(context: RunContext, numbered: Sequence[Source]) -> Answer
         client=run.client or NO_CLIENT,
         answers=ports.answers,
         budget=context.budget,
-        spending=RunBudget(knobs=knobs.run, prices=ports.prices, run=run, since=run.before),
+        run_budget=RunBudget(knobs=knobs.run, prices=ports.prices, run=run, since=run.before),
         quote=ports.quote,
     )
 

@@ -105,7 +105,7 @@ async def answer(  # noqa: PLR0917  # a stage takes what it uses
     client: ClientRequest = NO_CLIENT,
     answers: MutableMapping[str, Answer] | None = None,
     budget: TimeBudget = UNLIMITED,
-    spending: RunBudget | None = None,
+    run_budget: RunBudget | None = None,
     quote: asyncio.Event | None = None,
 ) -> Answer:
     """Answer the question only from `sources`, written or quoted.
@@ -115,7 +115,7 @@ async def answer(  # noqa: PLR0917  # a stage takes what it uses
     message, no model is asked.
 
     The best-supported sentences, found with `embed`, are quoted without a chat model, if the model has not begun to
-    write when its time in `budget` is over, or if `spending` does not cover it. Setting `quote` cancels an unfinished
+    write when its time in `budget` is over, or if `run_budget` does not cover it. Setting `quote` cancels an unfinished
     reply and quotes too. A stored answer in `answers` to exactly this request is used again without asking a model; a
     new and complete answer is added.
 
@@ -130,7 +130,7 @@ async def answer(  # noqa: PLR0917  # a stage takes what it uses
         result = Answer(kind=AnswerKind.NOT_FOUND, text=NOTHING_RELEVANT)
     elif chat:
         writing = _written_answer(
-            question, sources, knobs, chat, emit, history, client, answers, budget, spending
+            question, sources, knobs, chat, emit, history, client, answers, budget, run_budget
         )
         result = await _unless_set(quote, writing, emit)
     if result is None:
@@ -204,7 +204,7 @@ async def _written_answer(  # noqa: PLR0917
     client: ClientRequest,
     answers: MutableMapping[str, Answer] | None,
     budget: TimeBudget,
-    spending: RunBudget | None,
+    run_budget: RunBudget | None,
 ) -> Answer | None:
     """Let the chat model answer, or reuse its stored answer.
 
@@ -217,9 +217,9 @@ async def _written_answer(  # noqa: PLR0917
     answer = None
     if budget.writing_left > 0:
         messages = prompt(question, sources, knobs, secrets.token_hex(8), history, client=client)
-        if spending and not covered(spending, messages, knobs, chat, emit):
+        if run_budget and not covered(run_budget, messages, knobs, chat, emit):
             return None
-        if knobs.ask_first and (note := await _doubt(question, sources, chat, emit, budget, spending)):
+        if knobs.ask_first and (note := await _doubt(question, sources, chat, emit, budget, run_budget)):
             emit(note)
         emit(Prompted(messages, chat.identity))
         metered = MeteredChat(chat, Phase.ANSWER, emit, seconds=budget.writing_left)
@@ -238,11 +238,11 @@ async def _doubt(  # noqa: PLR0917
     chat: Chat,
     emit: Emit,
     budget: TimeBudget,
-    spending: RunBudget | None,
+    run_budget: RunBudget | None,
 ) -> Note | None:
     """Ask the chat model for doubts about the sources. It is not asked if the budget does not cover that."""
     prompt_tokens = estimated_tokens(sum(len(source.text) for source in sources))
-    if spending and spending.refusal(prompt_tokens, VERDICT_TOKENS, chat.identity):
+    if run_budget and run_budget.refusal(prompt_tokens, VERDICT_TOKENS, chat.identity):
         return None
     seconds = min(budget.writing_left, VERDICT_SECONDS)
     metered = MeteredChat(chat, Phase.ANSWER, emit, purpose=Purpose.VERDICT, seconds=seconds)
@@ -250,12 +250,12 @@ async def _doubt(  # noqa: PLR0917
 
 
 def covered(
-    spending: RunBudget, messages: Sequence[Message], knobs: AnswerKnobs, chat: Chat, emit: Emit
+    run_budget: RunBudget, messages: Sequence[Message], knobs: AnswerKnobs, chat: Chat, emit: Emit
 ) -> bool:
     """Check that the remaining budget covers a reply. A note gives the reason for a refusal, or a doubt."""
     prompt_tokens = estimated_tokens(sum(len(message.content) for message in messages))
-    refusal = spending.refusal(prompt_tokens, _token_limit(knobs), chat.identity)
-    if note := refusal or spending.doubt(chat.identity):
+    refusal = run_budget.refusal(prompt_tokens, _token_limit(knobs), chat.identity)
+    if note := refusal or run_budget.doubt(chat.identity):
         emit(note)
     return refusal is None
 

@@ -97,7 +97,7 @@ async def test_without_enough_budget_sentences_are_quoted_without_the_model(
         chat,
         WordEmbed(),
         events.append,
-        spending=replace(spending(), knobs=RunKnobs(token_budget=token_budget)),
+        run_budget=replace(spending(), knobs=RunKnobs(token_budget=token_budget)),
     )
     assert result.kind is kind
     written = kind is AnswerKind.WRITTEN
