@@ -29,7 +29,7 @@ FEATURES = (
     "library",
     "api",
     "library_api",
-    "responses",
+    "openai",
     "mcp",
     "notebook",
 )

@@ -18,7 +18,6 @@ from core.config.version import __version__
 from core.errors import OpenQueryError
 from core.features.api.middleware.authorization import Guard
 from core.features.api.middleware.head_requests import HeadRequests
-from core.features.api.openai import routes as openai
 from core.features.api.routes import config, connect, health, history, questions, uploads
 from core.features.api.service import Service
 from core.runtime.features import features
@@ -77,7 +76,7 @@ def application(
     app.add_middleware(GZipMiddleware, minimum_size=COMPRESSED_FROM, compresslevel=6)
     app.add_middleware(Guard, settings=service.settings, limit=_body_limit)
     problems.install(app)
-    for part in (questions, history, openai, config, connect, uploads, health):
+    for part in (questions, history, config, connect, uploads, health):
         app.include_router(part.router)
     for feature in features():
         if feature.extend_api:

@@ -1,4 +1,4 @@
-"""The service of the API's tests, for clients of the responses API."""
+"""The service of the API's tests, for clients of OpenAI's API."""
 
 from tests.features.api.conftest import api, serve, shared_api, visitor
 

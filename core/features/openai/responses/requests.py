@@ -7,8 +7,9 @@ from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field
 
-from core.features.api.openai.messages import ReadMessages, read_messages
-from core.features.api.openai.requests import (
+from core.features.api.strict_json import Strict
+from core.features.openai.chat.messages import ReadMessages, read_messages
+from core.features.openai.chat.requests import (
     ChatRequest,
     ClientMessage,
     ContentPart,
@@ -17,8 +18,7 @@ from core.features.api.openai.requests import (
     check_request,
     refuse_unsupported,
 )
-from core.features.api.openai.search_sites import SearchFilters, WebSearchOptions
-from core.features.api.strict_json import Strict
+from core.features.openai.chat.search_sites import SearchFilters, WebSearchOptions
 from core.model import Role
 from core.serving.problems import Fault, Refusal
 

@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Field, StringConstraints
 
 from core.config.knobs import MOST_ANSWER_TOKENS, Knobs, within_sites
-from core.features.api.openai.search_sites import SiteList, WebSearchOptions, sites_of
 from core.features.api.strict_json import Strict
+from core.features.openai.chat.search_sites import SiteList, WebSearchOptions, sites_of
 from core.model import Role
 from core.serving.problems import Fault, Refusal
 

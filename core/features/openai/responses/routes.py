@@ -9,15 +9,15 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Query, Response
 
 from core.config.permissions import Action
-from core.features.api.openai.responses import sent_text
 from core.features.api.routes.history import stored_run
 from core.features.api.run_following import EVENT_STREAM, FollowerOf, RunFollower, RunStep, streamed
 from core.features.api.service import CallerOf, Service, ServiceOf
 from core.features.api.sessions import Endpoint
 from core.features.api.strict_json import StrictRoute
-from core.features.responses.requests import ID, ReadRequest, ResponseRequest, read_request
-from core.features.responses.streaming import ResponseEvents, events_of
-from core.features.responses.views import (
+from core.features.openai.chat.responses import sent_text
+from core.features.openai.responses.requests import ID, ReadRequest, ResponseRequest, read_request
+from core.features.openai.responses.streaming import ResponseEvents, events_of
+from core.features.openai.responses.views import (
     Deleted,
     InputList,
     ResponseView,

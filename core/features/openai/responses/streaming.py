@@ -6,11 +6,11 @@ from typing import Any
 
 import orjson
 
-from core.features.api.openai.responses import AnswerText
-from core.features.api.openai.routes import written_by
 from core.features.api.responses.answers import answer_of, nothing_found
 from core.features.api.run_following import RunFollower, RunStep, refusal_of
-from core.features.responses.views import OutputText, ResponseView, citations, message_id, response
+from core.features.openai.chat.responses import AnswerText
+from core.features.openai.chat.routes import written_by
+from core.features.openai.responses.views import OutputText, ResponseView, citations, message_id, response
 from core.run.state import Run
 
 

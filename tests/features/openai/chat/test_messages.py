@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.config.questions import INSTRUCTIONS_LIMIT, QUESTION_LIMIT
-from core.features.api.openai.messages import read_messages
-from core.features.api.openai.requests import ChatRequest
+from core.features.openai.chat.messages import read_messages
+from core.features.openai.chat.requests import ChatRequest
 from core.serving.problems import Refusal
 
 PIECES = (

@@ -10,19 +10,6 @@ from typing import Any
 import orjson
 from fastapi import APIRouter, Response
 
-from core.features.api.openai.messages import read_messages
-from core.features.api.openai.requests import ChatRequest, check_model, check_request
-from core.features.api.openai.responses import (
-    AnswerText,
-    ChatCompletion,
-    Model,
-    ModelList,
-    completion,
-    completion_chunk,
-    completion_usage,
-    finish_reason,
-    sent_text,
-)
 from core.features.api.responses.answers import answer_of, note_fields
 from core.features.api.run_following import (
     EVENT_STREAM,
@@ -34,6 +21,19 @@ from core.features.api.run_following import (
 )
 from core.features.api.sessions import Endpoint
 from core.features.api.strict_json import StrictRoute
+from core.features.openai.chat.messages import read_messages
+from core.features.openai.chat.requests import ChatRequest, check_model, check_request
+from core.features.openai.chat.responses import (
+    AnswerText,
+    ChatCompletion,
+    Model,
+    ModelList,
+    completion,
+    completion_chunk,
+    completion_usage,
+    finish_reason,
+    sent_text,
+)
 from core.run.events import Event, ModelThought, TokensWritten
 from core.serving.problems import documented, openai_error
 

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.slow
 
 SENT = [
     json.loads(line)
-    for line in (Path(__file__).parents[2] / "data" / "responses_clients.jsonl")
+    for line in (Path(__file__).parents[3] / "data" / "responses_clients.jsonl")
     .read_text("utf-8")
     .splitlines()
 ]

@@ -6,10 +6,10 @@ from typing import Any, Literal
 
 from pydantic import BaseModel
 
-from core.features.api.openai.requests import MODEL
-from core.features.api.openai.responses import AnswerText
 from core.features.api.responses.answers import answer_of, note_fields, nothing_found
-from core.features.responses.requests import PREFIX
+from core.features.openai.chat.requests import MODEL
+from core.features.openai.chat.responses import AnswerText
+from core.features.openai.responses.requests import PREFIX
 from core.model import Usage
 from core.run.state import Run, RunStatus
 

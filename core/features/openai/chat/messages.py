@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from core.config.questions import INSTRUCTIONS_LIMIT, MESSAGE_LIMIT, QUESTION_LIMIT, checked_question
 from core.errors import BadInput
-from core.features.api.openai.requests import ChatRequest, ClientMessage, last_user
+from core.features.openai.chat.requests import ChatRequest, ClientMessage, last_user
 from core.methods.client_task import NAMES
 from core.model import ClientRequest, Exchange
 from core.serving.problems import Fault, Refusal

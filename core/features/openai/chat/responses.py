@@ -5,8 +5,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel
 
-from core.features.api.openai.requests import MODEL
 from core.features.api.responses.answers import answer_of, note_fields, nothing_found
+from core.features.openai.chat.requests import MODEL
 from core.model import Source, Usage
 from core.run.state import Run
 from core.text.markdown.source_links import LinkedMark, LinkedWriter, source_addresses, source_list

@@ -1,0 +1,1 @@
+"""OpenQuery as a model for clients of OpenAI's API."""

@@ -1,0 +1,1 @@
+"""Chat completions over runs, and the list of models."""
