@@ -8,7 +8,6 @@ from pydantic import ConfigDict, Field, StringConstraints
 
 from core.config.knobs import MOST_ANSWER_TOKENS, Knobs, within_sites
 from core.features.api.strict_json import Strict
-from core.features.openai.chat.search_sites import SiteList, WebSearchOptions, sites_of
 from core.model import Role
 from core.serving.problems import Fault, Refusal
 
@@ -35,20 +34,39 @@ TEXT_PARTS = ("text", "input_text", "output_text", "refusal")
 """Types of content parts that are read, or need not be. The names with a prefix are those of the responses API."""
 
 
-class _LenientModel(Strict):
+class LenientModel(Strict):
     """Part of a request by a client of OpenAI's: it may hold many fields that mean nothing here."""
 
     model_config = ConfigDict(extra="ignore")
 
 
-class ContentPart(_LenientModel):
+Site = Annotated[str, Field(pattern=r"^-?[^\s,]{1,253}$")]
+SiteList = Annotated[list[Site], Field(max_length=20)]
+
+
+class SearchFilters(LenientModel):
+    """`filters` of OpenAI's web search tool."""
+
+    allowed_domains: SiteList | None = None
+    blocked_domains: SiteList | None = None
+
+
+class WebSearchOptions(LenientModel):
+    """`web_search_options`: OpenAI's own fields ask for nothing here, those about sites narrow the search."""
+
+    filters: SearchFilters | None = None
+    only_domains: SiteList | None = None
+    without_domains: SiteList | None = None
+
+
+class ContentPart(LenientModel):
     """A part of a message; only text is read."""
 
     type: str = "text"
     text: str | None = None
 
 
-class ClientMessage(_LenientModel):
+class ClientMessage(LenientModel):
     """A message of the conversation."""
 
     role: Role | Literal["function"]
@@ -78,7 +96,7 @@ def _text_of(part: str | ContentPart) -> str:
     return (part.text or "") if part.type.endswith("text") else ""
 
 
-class StreamOptions(_LenientModel):
+class StreamOptions(LenientModel):
     """What a stream also has."""
 
     include_usage: bool | None = None
@@ -88,7 +106,7 @@ StopSequence = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 TokenLimit = Annotated[int, Field(ge=1, le=2**53 - 1)]
 
 
-class ChatRequest(_LenientModel):
+class ChatRequest(LenientModel):
     """The last message of the user is the question; what user and assistant said before it is its history."""
 
     model: str
@@ -145,7 +163,7 @@ def check_request(request: ChatRequest) -> None:
         Refusal: when the model is not OpenQuery, or a parameter or part cannot be honoured; it names the field.
     """
     check_model(request.model)
-    refuse_unsupported([*_unsupported_parameters(request), *_unsupported_parts(request)])
+    refuse_unsupported([*unsupported_parameters(request, _NO_OP_VALUES), *_unsupported_parts(request)])
 
 
 def refuse_unsupported(faults: Sequence[Fault]) -> None:
@@ -161,8 +179,9 @@ def refuse_unsupported(faults: Sequence[Fault]) -> None:
         )
 
 
-def _unsupported_parameters(request: ChatRequest) -> Iterator[Fault]:
-    for name, no_op_values in _NO_OP_VALUES.items():
+def unsupported_parameters(request: LenientModel, values: Mapping[str, tuple[Any, ...]]) -> Iterator[Fault]:
+    """Yield a fault for each parameter that has none of its `values` and is not null."""
+    for name, no_op_values in values.items():
         value = getattr(request, name)
         if value is not None and value not in no_op_values:
             yield Fault(field=name, message="This is not supported.")
@@ -179,3 +198,23 @@ def last_user(request: ChatRequest) -> int:
     """Return the place of the last message of the user, or -1."""
     rows = [row for row, message in enumerate(request.messages) if message.role == "user"]
     return rows[-1] if rows else -1
+
+
+def sites_of(
+    options: WebSearchOptions | None, domain_filter: SiteList | None
+) -> tuple[tuple[str, ...] | None, tuple[str, ...] | None]:
+    """Return the sites that are allowed and those that are excluded, None where the request says nothing.
+
+    `domain_filter` is Perplexity's `search_domain_filter`, which excludes with a minus sign.
+    """
+    only = [*_listed(options, "only_domains", "allowed_domains")]
+    without = [*_listed(options, "without_domains", "blocked_domains")]
+    for site in domain_filter or ():
+        (without if site.startswith("-") else only).append(site.removeprefix("-"))
+    return tuple(only) or None, tuple(without) or None
+
+
+def _listed(options: WebSearchOptions | None, own: str, of_filters: str) -> Iterator[str]:
+    if options:
+        yield from getattr(options, own) or ()
+        yield from getattr(options.filters, of_filters, None) or ()

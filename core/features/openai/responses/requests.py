@@ -5,20 +5,22 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
-from core.features.api.strict_json import Strict
 from core.features.openai.chat.messages import ReadMessages, read_messages
 from core.features.openai.chat.requests import (
     ChatRequest,
     ClientMessage,
     ContentPart,
+    LenientModel,
+    SearchFilters,
     TokenLimit,
+    WebSearchOptions,
     check_model,
     check_request,
     refuse_unsupported,
+    unsupported_parameters,
 )
-from core.features.openai.chat.search_sites import SearchFilters, WebSearchOptions
 from core.model import Role
 from core.serving.problems import Fault, Refusal
 
@@ -39,13 +41,7 @@ Of `text` only the format is looked at; `tool_choice` asks for nothing without t
 """
 
 
-class _LenientModel(Strict):
-    """Part of a request: it may hold many fields that mean nothing here."""
-
-    model_config = ConfigDict(extra="ignore")
-
-
-class InputItem(_LenientModel):
+class InputItem(LenientModel):
     """An item of the input. Only messages are read: calls, their outputs and reasoning are of other models."""
 
     type: str = "message"
@@ -53,7 +49,7 @@ class InputItem(_LenientModel):
     content: str | list[str | ContentPart] | None = None
 
 
-class ClientTool(_LenientModel):
+class ClientTool(LenientModel):
     """A tool that the client offers. A web search is what OpenQuery does anyway; its sites narrow the search."""
 
     type: str
@@ -61,7 +57,7 @@ class ClientTool(_LenientModel):
     filters: SearchFilters | None = None
 
 
-class ResponseRequest(_LenientModel):
+class ResponseRequest(LenientModel):
     """The body of `POST /v1/responses`. The last message of the user is the question."""
 
     model: str
@@ -127,10 +123,7 @@ def read_request(request: ResponseRequest, *, accepts_instructions: bool) -> Rea
 
 
 def _unsupported(request: ResponseRequest) -> Iterator[Fault]:
-    for name, no_op_values in _NO_OP_VALUES.items():
-        value = getattr(request, name)
-        if value is not None and value not in no_op_values:
-            yield Fault(field=name, message="This is not supported.")
+    yield from unsupported_parameters(request, _NO_OP_VALUES)
     answer_format = request.text.get("format") if isinstance(request.text, dict) else None
     if answer_format not in (None, {"type": "text"}):
         yield Fault(field="text.format", message="An answer is text with citations.")
