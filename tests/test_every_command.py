@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from core.cli.arguments import COMMANDS
-from core.features.evaluate.commands.arguments import ACTIONS
+from core.features.evaluate.feature import ACTIONS
 from tests.services.command_line import openquery
 
 LEAVES = {*(name for name in COMMANDS if name != "eval"), *(f"eval {name}" for name in ACTIONS)}

@@ -1,16 +1,19 @@
-"""`openquery export` and `openquery open`: runs as files."""
+"""`openquery export`, `open` and `replay`: runs as files, and a run shown again."""
 
 import argparse
-from collections.abc import Iterator
-from contextlib import contextmanager
+import asyncio
+import sys
+from contextlib import closing
 
+from core.cli.ask import AnswerPrinter
 from core.cli.printing import print_note, print_text
+from core.cli.progress_lines import PhaseLines
 from core.cli.run_files import read_bounded, recorded_at
 from core.cli.shared_arguments import settings_of
-from core.config.settings import Settings
-from core.errors import StoreFailed
+from core.errors import BadInput, StoreFailed
 from core.features.share.formats import ending_of, export
 from core.features.share.html_export import check_file, is_html_export
+from core.features.share.replay import TICK, Playhead, phase_starts, replay
 from core.run.notices import left_out_notices
 from core.runtime.registry import RunRegistry
 from core.storage.atomic_write import atomic_write
@@ -33,7 +36,7 @@ def export_in_terminal(options: argparse.Namespace) -> int:
     """
     out, settings = options.out, settings_of(options)
     ending = ending_of(out.name)
-    with registry(settings) as runs:
+    with closing(RunRegistry(settings)) as runs:
         body = export(recorded_at(options.run, runs), ending, runs.engine.prices.read())
     atomic_write(out, body)
     print_note(f"{out}: {pluralize(len(body), 'byte')}")
@@ -56,7 +59,7 @@ def open_in_terminal(options: argparse.Namespace) -> int:
         check_file(document)
         print_note("Every byte of the file matches its manifest. A browser opens it.")
         return 0
-    with registry(settings) as runs:
+    with closing(RunRegistry(settings)) as runs:
         recorded = recorded_run(document)
         run_id = runs.import_run(recorded)
         for notice in left_out_notices(recorded.run):
@@ -68,11 +71,51 @@ def open_in_terminal(options: argparse.Namespace) -> int:
     return 0
 
 
-@contextmanager
-def registry(settings: Settings) -> Iterator[RunRegistry]:
-    """Open the runs of the data folder, and close them at the end."""
-    runs = RunRegistry(settings)
+async def replay_in_terminal(options: argparse.Namespace) -> int:
+    """Show a run with its original timing, and return the exit code of the run.
+
+    The replay waits for the Enter key at the start of each phase in `pause_at`.
+
+    Raises:
+        BadInput: when the run is unknown or has no events, or the speed is not above 0.
+        BrokenPipeError: when the reader of stdout or stderr has closed it.
+    """
+    if not 0 < options.speed < float("inf"):
+        raise BadInput("A replay needs a speed above 0.", hint="1 is as it was, 2 twice as fast.")
+    with closing(RunRegistry(settings_of(options))) as runs:
+        recorded, prices = recorded_at(options.run, runs), runs.engine.prices.read()
+    playhead = Playhead(speed=options.speed, halts=phase_starts(recorded, options.pause_at))
+
+    async def sleep(seconds: float) -> None:
+        if playhead.halted:
+            print_note("Paused. Press Enter to go on.")
+            await _enter()
+            playhead.play()
+        else:
+            await asyncio.sleep(min(seconds, TICK))
+
+    terminal = AnswerPrinter(
+        PhaseLines(recorded.run.knobs.embed.batch),
+        prices,
+        verbose=options.verbose,
+        stream=True,
+        closed=lambda: None,
+    )
+    async for record, run in replay(recorded, playhead, sleep):
+        terminal.show(record, run)
+        if terminal.pipe_error:
+            raise terminal.pipe_error
+    terminal.finish(recorded.run)
+    return recorded.run.error.exit_code if recorded.run.error else 0
+
+
+async def _enter() -> None:
+    """Wait for a line or the end of stdin."""
+    pressed = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    loop.add_reader(sys.stdin, pressed.set)
     try:
-        yield runs
+        await pressed.wait()
+        sys.stdin.readline()
     finally:
-        runs.close()
+        loop.remove_reader(sys.stdin)

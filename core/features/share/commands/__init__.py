@@ -1,1 +1,0 @@
-"""The commands `export`, `open`, `replay` and `key`."""
