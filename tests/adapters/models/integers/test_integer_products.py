@@ -6,6 +6,7 @@ import onnxruntime
 import pytest
 
 from core.adapters.models.integers import integer_products
+from scripts.largest_product import largest_product
 
 LARGEST = 64 * 255 * 127
 
@@ -14,12 +15,13 @@ def product(rows: int, *option: str) -> set[int]:
     options = onnxruntime.SessionOptions()
     if option:
         options.add_session_config_entry(*option)
-    session = onnxruntime.InferenceSession(integer_products.largest_product(), options)
+    session = onnxruntime.InferenceSession(str(integer_products.PRODUCT), options)
     return set(session.run(None, {"x": np.full((rows, 64), 255, np.uint8)})[0].ravel().tolist())
 
 
-def test_the_handwritten_model_is_valid_onnx() -> None:
-    model = onnx.load_from_string(integer_products.largest_product())
+def test_the_shipped_model_is_the_one_that_the_script_writes() -> None:
+    assert integer_products.PRODUCT.read_bytes() == largest_product()
+    model = onnx.load_from_string(largest_product())
     onnx.checker.check_model(model)
     (weights,) = model.graph.initializer
     assert set(onnx.numpy_helper.to_array(weights).ravel().tolist()) == {127}
