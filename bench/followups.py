@@ -30,7 +30,7 @@ from core.ports import Ports
 from core.run.state import Run
 from core.runtime.event_loop import run_async
 from core.stages.answer import answer
-from core.stages.conversation.standalone_question import standalone_question
+from core.stages.conversation.follow_up import standalone_question
 from core.stages.rank import rank, sources
 from tests.services.openai_server import FakeOpenAI, streamed
 

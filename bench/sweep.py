@@ -24,8 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.adapters.workers.dask_cluster import DaskCluster
-from core.adapters.workers.in_process import InProcess
-from core.adapters.workers.jobs import Workers, run_job
+from core.adapters.workers.jobs import InProcess, Workers, run_job
 from core.adapters.workers.local_processes import LocalProcesses
 from core.config.knobs import Knobs
 from core.features.evaluate.data_sets.data_set import CorpusDocument, DataSet, Question

@@ -14,7 +14,7 @@ from core.model import AnswerKind, Exchange, LibraryPassage, Message, StreamChun
 from core.run.events import Event, ModelUsed, Note, Prompted, QueryPlanned, TokensWritten
 from core.stages.answer import answer
 from core.stages.check import check
-from core.stages.conversation.standalone_question import standalone_question
+from core.stages.conversation.follow_up import standalone_question
 from core.stages.plan import plan
 from core.stages.streams import collected
 from tests.services.small_model import SmallModel

@@ -13,8 +13,7 @@ import numpy as np
 import pytest
 
 from core.adapters.workers.dask_cluster import DaskCluster
-from core.adapters.workers.in_process import InProcess
-from core.adapters.workers.jobs import Shared, Workers, run_job
+from core.adapters.workers.jobs import InProcess, Shared, Workers, run_job
 from core.adapters.workers.local_processes import LocalProcesses
 from core.errors import BadInput, WorkersFailed
 from tests.adapters.worker_jobs import killed_always, killed_once, process_of, refuse, total, wait_for_ever

@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
 
-from core.reading.html.faster_xpath import faster_path
-from core.reading.html.trafilatura_calls import article_text
+from core.reading.html.trafilatura_calls import article_text, faster_path
 
 _NAMESPACES = {"re": "http://exslt.org/regular-expressions"}
 _EXPRESSIONS = (

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.text.stop_sequences import StopSequences
+from core.stages.answering.answer_writer import StopSequences
 
 
 def _read(pieces: list[str], *sequences: str) -> tuple[str, bool]:

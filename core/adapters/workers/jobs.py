@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
-from concurrent.futures import BrokenExecutor, Future
+from concurrent.futures import BrokenExecutor, Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -60,3 +60,24 @@ async def run_job(workers: Workers, job: Callable[..., T], *arguments: Any) -> T
         f"{LOST_AT_MOST} workers ended while they did the same work.",
         hint="They may have had too little memory. The same command goes on where this one ended.",
     )
+
+
+class InProcess(ThreadPoolExecutor):
+    """A `Workers` port over one thread. Jobs hold Python's lock, so more threads would not be faster."""
+
+    count, host = 1, ""
+
+    def __init__(self) -> None:
+        super().__init__(1, thread_name_prefix="jobs")
+
+    def __exit__(self, *_: object) -> None:
+        """Drop waiting jobs. The running job ends in the background."""
+        self.shutdown(wait=False, cancel_futures=True)
+
+    def submit(self, job: Callable[..., T], /, *arguments: Any, **options: Any) -> Future[T]:
+        """Submit a job like `Workers.submit`."""
+        return super().submit(job, *map(_resolve, arguments), **options)
+
+
+def _resolve(argument: Any) -> Any:
+    return argument.value if isinstance(argument, Shared) else argument

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.analysis.retrieval.text_match import matches
-from core.analysis.retrieval.trace import TraceOutcome, absence_from_answer
+from core.analysis.retrieval.trace import TraceOutcome, absence_from_answer, matches
 from core.model import SkipReason
 from core.run.state import Run
 from core.stages.ranking.context_selection import ExclusionReason

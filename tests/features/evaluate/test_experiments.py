@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from core.adapters.models.remote_embedder import RemoteEmbedder
-from core.adapters.workers.in_process import InProcess
+from core.adapters.workers.jobs import InProcess
 from core.cli.main import main
 from core.config.knobs import Knobs
 from core.errors import BadInput, EmbedFailed, RerankFailed

@@ -9,8 +9,7 @@ import pytest
 
 from core.adapters.models.local_embedder import MiniLM
 from core.adapters.workers.dask_cluster import DaskCluster
-from core.adapters.workers.in_process import InProcess
-from core.adapters.workers.jobs import Workers
+from core.adapters.workers.jobs import InProcess, Workers
 from core.adapters.workers.local_processes import LocalProcesses
 from core.cli.main import main
 from core.config.knobs import Knobs

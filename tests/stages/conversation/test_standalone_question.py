@@ -10,12 +10,12 @@ from core.config.questions import QUESTION_LIMIT
 from core.errors import BadInput, ChatFailed
 from core.model import Exchange, Message, Phase, StreamChunk
 from core.run.events import Event, ModelUsed, Note
-from core.stages.conversation.history import dropped_note, recent
-from core.stages.conversation.standalone_question import (
+from core.stages.conversation.follow_up import (
     StandaloneQuestion,
     rewrite_prompt,
     standalone_question,
 )
+from core.stages.conversation.history import dropped_note, recent
 from core.stages.conversation.term_expansion import expanded_question
 from tests.growth import LINEAR, growth, repeated
 from tests.services.openai_server import FakeOpenAI, failure, streamed

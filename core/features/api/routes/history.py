@@ -1,12 +1,14 @@
 """Runs that were: `GET /runs`, `GET /runs/{id}`, its plan, its export and its read-only links, `DELETE /runs/{id}`."""
 
 import asyncio
+import base64
+import binascii
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from enum import StrEnum
 from functools import partial
-from typing import Annotated
+from typing import Annotated, Protocol
 from urllib.parse import quote
 
 import orjson
@@ -19,7 +21,6 @@ from core.errors import BadInput
 from core.features.api.responses.agent_messages import AgentResponse, agent_response
 from core.features.api.responses.run_view import RunView, run_view
 from core.features.api.responses.whole_run import Conversation, WholeRun
-from core.features.api.run_pages import run_page
 from core.features.api.service import CallerOf, Service, ServiceOf, SessionOf
 from core.features.api.strict_json import Strict, StrictRoute
 from core.features.share.answer_export import export_name
@@ -30,8 +31,60 @@ from core.run.conversation import turns_up_to
 from core.run.run_ids import is_link, refuse_link
 from core.run.state import Run, RunStatus
 from core.serving.conditional import NOT_MODIFIED, conditional
-from core.serving.problems import Refusal, documented
+from core.serving.problems import Fault, Refusal, documented
+from core.storage.run_summaries import RunSummary
 from core.text.sanitize import json_without_surrogates
+
+_VERSION = 1
+_CHUNK = 500
+"""Runs that are read at once after the first time, when filters left too few."""
+
+
+class ReadRuns(Protocol):
+    """Reads stored runs, newest first."""
+
+    def __call__(self, limit: int, *, before: tuple[str, str] | None) -> tuple[RunSummary, ...]:
+        """Return at most `limit` runs that are older than the run with this start and id."""
+
+
+def run_page(
+    read: ReadRuns,
+    wanted: Callable[[Iterable[RunSummary]], tuple[RunSummary, ...]],
+    limit: int,
+    cursor: str,
+) -> tuple[list[RunSummary], str]:
+    """Return at most `limit` wanted runs after the cursor, and the next cursor, which is empty at the end.
+
+    Raises:
+        Refusal: when the cursor is none of this version.
+    """
+    before, page, size = _read_cursor(cursor), list[RunSummary](), limit + 1
+    while True:
+        runs = read(size, before=before)
+        page += wanted(runs)
+        if len(page) > limit:
+            return page[:limit], _cursor(page[limit - 1])
+        if len(runs) < size:
+            return page, ""
+        before, size = (runs[-1].started, runs[-1].id), max(size, _CHUNK)
+
+
+def _cursor(run: RunSummary) -> str:
+    return base64.urlsafe_b64encode(orjson.dumps([_VERSION, run.started, run.id])).decode().rstrip("=")
+
+
+def _read_cursor(cursor: str) -> tuple[str, str] | None:
+    if not cursor:
+        return None
+    try:
+        match orjson.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))):
+            case [version, str(started), str(name)] if version == _VERSION:
+                return started, name
+    except (ValueError, binascii.Error):
+        pass
+    fault = Fault(field="cursor", message="It is none of this version.")
+    raise Refusal(404, "There is no such page of runs.", "Begin again without a cursor.", errors=[fault])
+
 
 router = APIRouter(route_class=StrictRoute, tags=["runs"])
 

@@ -8,8 +8,7 @@ from contextlib import asynccontextmanager
 from core.adapters.cache.embedding_cache import CachedEmbed
 from core.adapters.models.embed_on_workers import embed_on
 from core.adapters.workers.dask_cluster import DaskCluster
-from core.adapters.workers.in_process import InProcess
-from core.adapters.workers.jobs import Workers
+from core.adapters.workers.jobs import InProcess, Workers
 from core.adapters.workers.local_processes import LocalProcesses
 from core.config.egress import PAGES
 from core.config.knobs import Knobs
