@@ -123,24 +123,24 @@ class Settings(BaseSettings):
     """How much the caches may keep on disk. 0: nothing."""
 
     file_megabytes: Annotated[float, Field(gt=0, le=2_000)] = _setting(50.0, "OPENQUERY_FILE_MB")
-    """The largest document that can be added to a collection; from a browser also `maxUploadSize` in `.streamlit/config.toml`."""
+    """Size limit of a document for a collection, in MB. Uploads in a browser are limited by `maxUploadSize` in `.streamlit/config.toml` too."""
     ingest_files: Annotated[int, Field(ge=1, le=1_000_000)] = _setting(2_000, "OPENQUERY_INGEST_FILES")
     """How many documents can be added at once."""
     library_megabytes: Annotated[int, Field(ge=1, le=10_000_000)] = _setting(10_000, "OPENQUERY_LIBRARY_MB")
-    """How much the files of all documents may take on disk."""
+    """Disk space for the files of all documents, in MB."""
     document_folders: str = _setting("", "OPENQUERY_DOCUMENT_FOLDERS")
     """Folders on the server's disk whose documents may be added, separated by commas. Empty: none."""
 
     search_timeout: Annotated[float, Field(gt=0, le=120)] = _setting(10.0, "OPENQUERY_SEARCH_TIMEOUT")
     """Seconds for one search."""
     model_timeout: Annotated[float, Field(gt=0, le=600)] = _setting(60.0, "OPENQUERY_MODEL_TIMEOUT")
-    """Model idle timeout: seconds without data from a model after which its request is given up."""
+    """Model idle timeout, in seconds. A request without data for so long is given up."""
     query_seconds: Annotated[float, Field(ge=0, le=600)] = _setting(5.0, "OPENQUERY_QUERY_SECONDS")
-    """Seconds for an answer of `POST /query`, which then answers with what it has. 0: no limit."""
+    """Time limit of `POST /query`, in seconds. 0 means no limit. When it is over, the found passages are answered from."""
     answer_cache_seconds: Annotated[float, Field(ge=0, le=86_400)] = _setting(
         600.0, "OPENQUERY_ANSWER_CACHE_SECONDS"
     )
-    """Seconds for which `POST /qa` repeats an answer from its cache, for the same question and sources. 0: never."""
+    """Lifetime of cached answers of `POST /qa`, in seconds. 0 means no cache. The same question and sources get the cached answer."""
     fetch_concurrency: Annotated[int, Field(ge=1, le=512)] = _setting(64, "OPENQUERY_FETCH_CONCURRENCY")
     """Pages fetched at the same time by the whole process."""
     per_host: Annotated[int, Field(ge=1, le=32)] = _setting(3, "OPENQUERY_PER_HOST")
@@ -241,7 +241,7 @@ class Settings(BaseSettings):
         }
 
     def __init__(self, **values: Any) -> None:
-        """Settings from all sources; those of `values`, by field name, come before them.
+        """Read the settings from all sources. `values`, by field name, come first.
 
         A field's name is for code alone: DATA or SHARED in the environment are another program's.
         """
@@ -287,7 +287,7 @@ class Settings(BaseSettings):
 
     @classmethod
     def read(cls, **values: Any) -> Settings:
-        """Settings as above, refused in words.
+        """Read the settings, with a readable error for an invalid one.
 
         Raises:
             BadInput: naming every variable that is out of bounds or no setting, without its value.

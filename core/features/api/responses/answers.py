@@ -41,7 +41,7 @@ Sites = Annotated[
 
 
 class ResultRange(Strict):
-    """Where to look; what is left out is as the session's configuration says."""
+    """Where to search. Omitted fields have the values of the session's configuration."""
 
     origin: Annotated[SearchScope | None, Field(strict=False)] = None  # JSON has no enums, and no tuples
     """The web, the library's collections, or both."""
@@ -49,13 +49,13 @@ class ResultRange(Strict):
         tuple[Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$")], ...] | None,
         Field(max_length=MOST_COLLECTIONS, strict=False),
     ] = None
-    """The collections of the library to search; an empty list: all of them."""
+    """The collections of the library to search. An empty list means all."""
     only_domains: Sites | None = None
-    """The sites that are searched and used, such as example.org or edu, with their subdomains; an empty list: all."""
+    """Sites to search and use, such as example.org or edu, with their subdomains. An empty list means all."""
     without_domains: Sites | None = None
-    """The sites that are neither searched nor used."""
+    """Sites to leave out of search and results."""
     queries: Queries = ()
-    """What to search for in place of the question."""
+    """Search queries in place of the question."""
     answer_from: FromPagesOrSearch = None
 
     def restrict(self, knobs: Knobs, top_k: int | None) -> Knobs:
@@ -84,7 +84,7 @@ class QARequest(ResultRange):
     """Have the model asked even if it has answered this question from the same sources a moment ago."""
 
     def knobs(self, knobs: Knobs) -> Knobs:
-        """The session's knobs with what the request says."""
+        """Return the session's knobs with the values of the request."""
         return self.restrict(knobs, self.top_k if "top_k" in self.model_fields_set else None)
 
 
@@ -155,7 +155,7 @@ class QueryRequest(ResultRange):
     """Passages with a lower `similarity_score` are not used. 0: all are."""
 
     def knobs(self, knobs: Knobs) -> Knobs:
-        """The session's knobs with what the request says."""
+        """Return the session's knobs with the values of the request."""
         sent = self.model_fields_set
         knobs = self.restrict(knobs, self.max_results if "max_results" in sent else None)
         if "similarity_threshold" not in sent:
@@ -177,7 +177,7 @@ class Chunk(BaseModel):
     source_url: str
     """The address of its document."""
     similarity_score: Score
-    """The cosine on a scale from 0 to 1 that is calibrated for the embedder; see docs/api.md."""
+    """The cosine on the embedder's calibrated scale from 0 to 1. See docs/api.md."""
     cosine: float | None
     """The uncalibrated cosine, or null without vectors."""
     metadata: AnswerMetadata
@@ -195,14 +195,14 @@ class QueryResponse(BaseModel):
     run: str = ""
     """The id of the run, for `GET /runs/{id}`."""
     backend: str = ""
-    """What answered the searches, as in QAResponse."""
+    """The backend that answered the searches, as in QAResponse."""
     notes: list[str] = []
     stored: bool = True
     """As in QAResponse."""
 
 
 def source_metadata(run: Run, source: Source) -> AnswerMetadata:
-    """Where the passage of a source comes from."""
+    """Return the origin of a source's passage."""
     place = source.passage.place
     page = run.pages.get(place.page)
     article = page.article if page else None
@@ -220,7 +220,7 @@ def source_metadata(run: Run, source: Source) -> AnswerMetadata:
 
 
 def point_id(source: Source) -> str:
-    """The id of the passage's point in Qdrant; of a page of the web, the passage's own id."""
+    """Return the id of a passage's point in Qdrant. A passage of a web page has its own id."""
     collection_and_id = passage_at_url(source.passage.place.page)
     return collection_and_id[1] if collection_and_id else source.passage.id
 
@@ -247,7 +247,7 @@ def answer_of(run: Run) -> str:
 
 
 def nothing_found(run: Run) -> bool:
-    """Whether every search was answered in full, and with nothing, also on the sites that it was narrowed to."""
+    """Whether every search was answered in full, but without results on the chosen sites."""
     replies, faults = run.replies.values(), run.search_faults.values()
     return (
         bool(replies or faults)

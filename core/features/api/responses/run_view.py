@@ -78,7 +78,7 @@ class RunTokens(TokenCounts):
 
 
 class RunPlan(BaseModel):
-    """The plan of a run of the method deep, and what each of its sub-questions takes by an estimate."""
+    """The plan of a run of the method deep, with an estimate for each sub-question."""
 
     sub_questions: list[str]
     tokens: int
@@ -105,7 +105,7 @@ class RunView(BaseModel):
 
     id: str
     question: str
-    """Of a follow-up, what it was rewritten to."""
+    """The question. A follow-up is rewritten to a standalone question."""
     written: str
     """The question as it was asked."""
     conversation: str
@@ -122,7 +122,7 @@ class RunView(BaseModel):
     skipped: list[RunSkip]
     notes: list[str]
     plan: RunPlan | None
-    """None of every other method."""
+    """The plan of a run of the method deep, or null."""
     sections: list[RunSection]
     """Empty before a plan is approved."""
     answer: str
@@ -130,7 +130,7 @@ class RunView(BaseModel):
     model: str
     sources: list[RunSource]
     usage: RunTokens | None
-    """None where no model was used."""
+    """The usage, or null without a model."""
     error: RunError | None
     waiting: str
     """The wait of a live run, such as for a chat model silent for 10 s or more, or ""."""

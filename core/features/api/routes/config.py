@@ -34,7 +34,7 @@ _NAMED = 10
 
 
 class ConfigArrayItem(BaseModel):
-    """The type of an array's items: one for all of them. Arrays say what their own items are, however deep."""
+    """The type of all items of an array. Nested arrays have item types too."""
 
     model_config = ConfigDict(
         frozen=True, extra="forbid", strict=True, allow_inf_nan=False, hide_input_in_errors=True
@@ -59,7 +59,7 @@ class ConfigArrayItem(BaseModel):
 
 
 class ConfigParameter(ConfigArrayItem):
-    """One knob: its type, whether a value must be given, the value without one, and the limits of both."""
+    """A knob with its type, default and limits."""
 
     required: bool
     default: Any

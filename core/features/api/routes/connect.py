@@ -1,4 +1,4 @@
-"""A session with servers of one's own: `POST /connect`, what it holds, `GET /session`, and its end."""
+"""Routes of a session with one's own servers: `/connect` and `/session`."""
 
 import asyncio
 from dataclasses import replace
@@ -32,10 +32,10 @@ class ConnectRequest(Strict):
     """Empty fields are the operator's."""
 
     url: Address = ""
-    """A SearXNG, a Qdrant or an OpenAI-compatible server: it is asked which, and used for all that it can do."""
+    """A SearXNG, Qdrant or OpenAI-compatible server. Its kind is found by test requests, and it may be of several."""
     user: Annotated[str, Field(max_length=200)] | None = None
     pwd: Secret | None = None
-    """The password of `user` at `url`; where a server knows keys instead of users, its key."""
+    """The password of `user` at `url`, or the key of a server without users."""
     base_url: Address = ""
     """An OpenAI-compatible server; most addresses end in /v1."""
     api_key: Secret | None = None
@@ -60,11 +60,11 @@ class ConnectRequest(Strict):
         return self
 
     def service(self) -> UnidentifiedServer | None:
-        """What `url` names."""
+        """Return the server that `url` names, or None."""
         return UnidentifiedServer(url=self.url, user=self.user or "", password=self.pwd) if self.url else None
 
     def access(self) -> Access:
-        """The servers and keys that the other fields name."""
+        """Return the servers and keys of the other fields."""
         servers = {name: value for name, value in self if name not in ("url", "user", "pwd", "model")}
         return Access(**servers, chat_model=self.model)
 
@@ -87,11 +87,11 @@ class ConnectResponse(ProvidedServers):
     session: str
     """To be sent in the header X-OpenQuery-Session."""
     model: str
-    """The model that writes answers. Empty: none, answers are extractive."""
+    """The model that writes answers, or "" for extractive answers."""
     offered: list[str]
     """The models that its server lists: a hint, since a name that is not on the list may answer too."""
     tried: str = ""
-    """What was asked of a model that its server does not list. Empty: it is listed."""
+    """The test request to a model that its server does not list, or "" for a listed model."""
     collections: list[str]
     """The collections of the given Qdrant, possibly none."""
     idle_seconds: float
@@ -102,7 +102,7 @@ class ConnectResponse(ProvidedServers):
 async def connect(
     body: ConnectRequest, service: ServiceOf, session: SessionOf, caller: CallerOf
 ) -> ConnectResponse:
-    """Open a session, once each server that was given has been asked whether it works."""
+    """Open a session, after a test request to each given server."""
     access, runs = body.access(), service.runs
     redact(body.pwd, access.api_key, access.searxng_password, access.qdrant_api_key)
     try:
@@ -131,16 +131,16 @@ async def disconnect(service: ServiceOf, _session: SessionOf, token: Token = Non
 
 
 class SessionData(ProvidedServers, BaseModel):
-    """What a session keeps in memory, until it ends. It names the kinds of servers and keys, never their values."""
+    """The data of a session in memory. Servers and keys are named by their kind only."""
 
     messages: list[ChatTurn] = []
     """Questions and answers, oldest first; the last 200."""
     config: dict[str, dict[str, dict[str, Any]]] = {}
     """The knobs by method."""
     model: str = ""
-    """The model that writes answers. Empty: none, answers are extractive."""
+    """The model that writes answers, or "" for extractive answers."""
     uploaded_files: dict[str, FileState] = {}
-    """What was sent with `PUT /session/files/{name}`, by name."""
+    """The files sent with `PUT /session/files/{name}`, by name."""
     files: list[FileState] = []
     """The same as a list."""
     idle_seconds: float = IDLE_SECONDS
@@ -148,7 +148,7 @@ class SessionData(ProvidedServers, BaseModel):
 
 @router.get("/session", responses=documented(422))
 async def get_session(session: SessionOf) -> SessionData:
-    """What the server keeps of the caller's session. No key, name or address is among it."""
+    """Return the data of the caller's session, without keys, names and addresses."""
     files = [state_of(file) for file in session_files(session).files]
     return SessionData(
         messages=list(session.messages),

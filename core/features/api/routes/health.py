@@ -21,7 +21,7 @@ router = APIRouter(tags=["operation"])
 PROBE_CACHE_SECONDS = 10.0
 """How long probe results are cached, in seconds."""
 FIRST_ANSWER_SECONDS = 0.04
-"""How long a request waits for the first probes before it is told that the service is starting."""
+"""Seconds that a request waits for the first probes. After that the service is "starting"."""
 STARTING_SECONDS = 30.0
 """How long after the start a part that does not answer in time counts as starting."""
 
@@ -39,7 +39,7 @@ _STATE_WORDS: Mapping[str, tuple[str, str]] = {
     "embedder": _MODEL,
     "reranker": _MODEL,
 }
-"""By part; every other one is a part of this process."""
+"""The words for the state of each part. Other parts belong to this process."""
 
 _NAMES: Mapping[str, str] = {
     "SearXNG": "searxng",
@@ -90,7 +90,7 @@ class Health(BaseModel):
     responses={503: {"model": Health, "description": "Unhealthy"}, **documented()},
 )
 async def get_health(service: ServiceOf, response: Response) -> Health:
-    """Return the connected parts and whether they work. 503 while the service starts, or if no answer is possible."""
+    """Report which connected parts work. The status is 503 while the service starts, or if no answer is possible."""
     latest = await _latest_probes(service)
     health = health_response(*latest, service.own.knobs.search) if latest else _starting()
     if health.status in (HealthStatus.UNHEALTHY, HealthStatus.STARTING):
@@ -111,12 +111,14 @@ def _starting() -> Health:
     "/metrics", response_class=Response, responses={200: {"content": {"text/plain": {}}}, **documented()}
 )
 async def get_metrics(service: ServiceOf) -> Response:
-    """Seconds of phases, failures by reason, tokens and runs, in Prometheus' text format."""
+    """Return the metrics in Prometheus' text format: phase durations, failures, tokens and runs."""
     return Response(service.metrics.text(), media_type=metrics.MEDIA_TYPE)
 
 
 def health_response(timestamp: datetime, results: Sequence[Probe], search: SearchKnobs) -> Health:
-    """The parts' words as one, for questions that are searched as `search` says.
+    """Return the health of the service, from the states of its parts.
+
+    Questions are searched by the default knobs `search`.
 
     Without passages or with a model server that is set up and silent there are no answers: unhealthy. Without
     vectors words rank, and without a data folder nothing is kept: degraded.

@@ -1,4 +1,4 @@
-"""Runs that were: `GET /runs`, `GET /runs/{id}`, its plan, its export and its read-only links, `DELETE /runs/{id}`."""
+"""Routes of stored runs: list, view, continue, export, share and delete."""
 
 import asyncio
 import base64
@@ -94,8 +94,11 @@ RunId = Annotated[str, Path(alias="id", min_length=1, max_length=64, pattern=r"^
 
 
 class Form(StrEnum):
-    """`short` is what POST /research answers, `full` the whole run, `agent` a message for each step of a model,
-    `conversation` the questions and answers up to this run, `conversation_markdown` the same as Markdown."""
+    """The form of a run in a reply.
+
+    `short` is the reply of POST /research, `full` the whole run, and `agent` has a message for each step of a model.
+    `conversation` has the questions and answers up to this run, `conversation_markdown` the same as Markdown.
+    """
 
     SHORT = "short"
     FULL = "full"
@@ -115,7 +118,7 @@ class RunLine(BaseModel):
     status: RunStatus
     seconds: float
     elsewhere: bool
-    """Under way in another process that uses the same data folder."""
+    """Whether the run is live in another process with the same data folder."""
     conversation: str
     """The id of the first run of its conversation, or its own."""
     tags: tuple[str, ...]
@@ -142,7 +145,7 @@ async def list_runs(
     status: Annotated[list[RunStatus] | None, Query(max_length=10, description="Any of these.")] = None,
     tag: Annotated[list[str] | None, Query(max_length=50, description="Any of these.")] = None,
 ) -> RunList:
-    """Stored runs, newest first, by the filters of the History page; on a shared server the caller's own."""
+    """List stored runs, newest first, with the filters of the History page. A shared server lists only the caller's runs."""
     page = partial(service.runs.history, user=caller.owner_to_list)
     wanted = partial(matching_runs, words=words, statuses=status or (), tags=tag or ())
     lines, cursor = await asyncio.to_thread(run_page, page, wanted, limit, cursor)
@@ -164,7 +167,7 @@ async def list_runs(
 async def get_run(
     run_id: RunId, request: Request, service: ServiceOf, form: Annotated[Form, Query()] = Form.SHORT
 ) -> Response:
-    """One run, as it stands. By a read-only link in the forms `short` and `agent` alone."""
+    """Return a run, live or ended. A read-only link gives only the forms `short` and `agent`."""
     run = await stored_run(service, run_id)
     if form not in (Form.SHORT, Form.AGENT):
         refuse_link(run_id)
@@ -262,7 +265,7 @@ async def _continued(service: Service, run_id: str, work: Callable[[], object]) 
 
 
 async def _view(service: Service, run: Run) -> RunView:
-    """The run in short, with what it waits for now."""
+    """Return the run in short, with its present wait."""
     return run_view(run, service.prices, await service.unsaved(run.id), service.runs.clock(run))
 
 
@@ -280,7 +283,7 @@ async def export_run(
     caller: CallerOf,
     ending: Annotated[str, Query(pattern=f"^({'|'.join(map(re.escape, FORMATS))})$")] = ".zip",
 ) -> Response:
-    """One run as a file, with the caller's labels where the format has labels."""
+    """Export a run as a file. Formats with labels have the caller's labels."""
     recorded = await asyncio.to_thread(service.runs.recorded, run_id, caller.name)
     if recorded is None:
         raise _no_run(run_id)
@@ -301,10 +304,10 @@ async def delete_run(run_id: RunId, service: ServiceOf, caller: CallerOf) -> Non
 
 
 async def stored_run(service: Service, run_id: str) -> Run:
-    """The run of an id or a read-only link.
+    """Return the run of an id or a read-only link.
 
     Raises:
-        Refusal: when there is none.
+        Refusal: when there is no such run.
     """
     run = await asyncio.to_thread(service.runs.get, run_id)
     if run is None:
@@ -324,15 +327,15 @@ class LinkLine(BaseModel):
     model_config = ConfigDict(from_attributes=True)
 
     id: str
-    """Takes the link back."""
+    """The id for deleting the link."""
     made: str
 
 
 class NewLink(LinkLine):
-    """A new link. Its text is told this once."""
+    """A new link. Only this reply has its text."""
 
     link: str
-    """Stands where the id of the run does: `GET /runs/{link}`, and `?run={link}` on the pages."""
+    """Replaces the id of the run: `GET /runs/{link}`, and `?run={link}` on the pages."""
 
 
 class LinkList(BaseModel):
@@ -364,7 +367,7 @@ async def take_link_back(
     service: ServiceOf,
     caller: CallerOf,
 ) -> None:
-    """Take a link back, by its `id`. Whoever has it open is refused from then on."""
+    """Delete a link by its `id`. Its holders are refused from then on."""
     await _require(service, caller, run_id)
     if not await asyncio.to_thread(service.runs.links.take_back, run_id, link_id):
         raise Refusal(404, "This run has no link of this id.", "See GET /runs/{id}/links.")

@@ -29,7 +29,7 @@ _FILE = {
 
 
 class FileState(BaseModel):
-    """A file of the session, and how far it is."""
+    """A file of the session, and its state."""
 
     name: str
     size: int
@@ -45,9 +45,9 @@ class FileState(BaseModel):
     reason: str
     """Why it failed, or what of it was left out."""
     pages: int
-    """Of a file that has pages; 0 otherwise."""
+    """The number of pages, or 0 for a file without pages."""
     passages: int
-    """How many can be found by now."""
+    """The number of searchable passages so far."""
 
 
 @router.put(
@@ -65,13 +65,13 @@ async def put_file(name: Name, request: Request, service: ServiceOf, session: Se
 
 @router.get("/session/files", responses=documented(403, 422))
 async def get_files(session: SessionOf) -> list[FileState]:
-    """The files of the session, and how far they are."""
+    """List the files of the session with their states."""
     return [state_of(file) for file in session_files(session).files]
 
 
 @router.delete("/session/files/{name}", status_code=204, responses=documented(403, 404, 422))
 async def delete_file(name: Name, service: ServiceOf, session: SessionOf) -> None:
-    """Forget a file."""
+    """Delete a file of the session."""
     if not await asyncio.to_thread(service.runs.call, session_files(session).remove(name)):
         raise Refusal(404, "The session has no file of this name.", "GET /session/files lists them.")
 

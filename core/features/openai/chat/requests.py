@@ -1,4 +1,4 @@
-"""Requests of OpenAI's chat completions API: what is read of them, and what is refused."""
+"""Requests of OpenAI's chat completions API, with checks for unsupported parameters."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -107,7 +107,7 @@ TokenLimit = Annotated[int, Field(ge=1, le=2**53 - 1)]
 
 
 class ChatRequest(LenientModel):
-    """The last message of the user is the question; what user and assistant said before it is its history."""
+    """A chat request. The user's last message is the question, and earlier messages are its history."""
 
     model: str
     messages: Annotated[list[ClientMessage], Field(min_length=1)]
@@ -123,7 +123,7 @@ class ChatRequest(LenientModel):
     web_search_options: WebSearchOptions | None = None
     """The sites to search and those to leave out, as `filters` with `allowed_domains` and `blocked_domains`."""
     search_domain_filter: SiteList | None = None
-    """The same as one list, in which a minus sign leaves a site out."""
+    """Sites to search, or with a minus sign to leave out."""
     n: Any = None
     tools: Any = None
     functions: Any = None
@@ -203,7 +203,7 @@ def last_user(request: ChatRequest) -> int:
 def sites_of(
     options: WebSearchOptions | None, domain_filter: SiteList | None
 ) -> tuple[tuple[str, ...] | None, tuple[str, ...] | None]:
-    """Return the sites that are allowed and those that are excluded, None where the request says nothing.
+    """Return the allowed and the excluded sites of a request, each None by default.
 
     `domain_filter` is Perplexity's `search_domain_filter`, which excludes with a minus sign.
     """

@@ -160,7 +160,7 @@ def completion_id(run: Run) -> str:
 
 
 def finish_reason(run: Run) -> str:
-    """Why the answer ends here, in OpenAI's words; what broke off is "length", which clients know as incomplete."""
+    """Return the end of the answer in OpenAI's words. A broken-off answer is "length", which means incomplete."""
     reason = run.answer.finish if run.answer else None
     if reason in ("length", "content_filter"):
         return str(reason)
@@ -176,7 +176,7 @@ def completion_usage(run: Run) -> CompletionUsage:
 def completion_chunk(
     run: Run, created: int, delta: dict[str, Any] | None, finish_reason: str | None = None, **more: Any
 ) -> dict[str, Any]:
-    """One `chat.completion.chunk`; without choices when there is no delta."""
+    """Return a `chat.completion.chunk`. Without a delta it has no choices."""
     choices = (
         []
         if delta is None

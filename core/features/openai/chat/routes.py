@@ -42,13 +42,13 @@ router = APIRouter(prefix="/v1", route_class=StrictRoute, tags=["OpenAI-compatib
 
 @router.get("/models", responses=documented())
 async def list_models() -> ModelList:
-    """The one model."""
+    """List the only model."""
     return ModelList(data=[Model(created=0)])
 
 
 @router.get("/models/{name:path}", responses=documented(404))
 async def get_model(name: str) -> Model:
-    """The model of this name, which is openquery."""
+    """Describe the model `openquery`. Any other name is a 404."""
     check_model(name)
     return Model(created=0)
 
@@ -62,7 +62,7 @@ async def get_model(name: str) -> Model:
     },
 )
 async def chat_completions(body: ChatRequest, follower: FollowerOf) -> Response | ChatCompletion:
-    """Answer the user's last message; those before it are its history.
+    """Answer the user's last message. Earlier messages are its history.
 
     System and developer messages reach the model that writes the answer. Tasks of the client, such as a title, are
     answered by the model alone. What would change the kind of answer is refused; hints to a model are ignored.

@@ -1,4 +1,4 @@
-"""`POST /v1/responses`, and what is done with a response by its id."""
+"""Routes of OpenAI's responses API: create, get, cancel and delete a response."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -73,7 +73,7 @@ async def create_response(body: ResponseRequest, follower: FollowerOf) -> Respon
 async def _steps(
     body: ResponseRequest, read: ReadRequest, follower: RunFollower, *, links: bool
 ) -> AsyncGenerator[RunStep]:
-    """Return the steps of a new question, or of one that follows a run."""
+    """Return the steps of a new question, or of a follow-up of a run."""
     knobs = read.chat.knobs(follower.session.knobs_for(Endpoint.CHAT))
     question, client = read.messages.question, read.messages.client
     if not question:
