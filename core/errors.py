@@ -50,7 +50,7 @@ class NotConnected(OpenQueryError):
 
 
 class NotAllowed(OpenQueryError):
-    """An action that `core.config.permissions` does not allow to whoever asked for it."""
+    """An action that `core.config.permissions` forbids to the caller."""
 
     part = "permission"
 

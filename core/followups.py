@@ -98,7 +98,7 @@ async def read_more(run: Run, keys: Iterable[str], ports: Ports, listen: Listene
 
 
 async def search_more(run: Run, text: str, ports: Ports, listen: Listener | None = None) -> Run:
-    """Search one more query, written by a person, and rank its new pages with those that were read.
+    """Search one more query of a person, and rank its new pages with the others.
 
     No other query is searched and no page is fetched twice. If the search fails or no new page can be read, a note
     reports this and the ranking does not change.

@@ -44,7 +44,7 @@ class Search(Protocol):
 
 
 class Web(Protocol):
-    """A client for addresses that strangers chose, such as those of search results."""
+    """A client for addresses chosen by strangers, such as search results."""
 
     async def __call__(self, url: str, knobs: ReadKnobs) -> Document:
         """The body at an address, of a media type that can be read.
@@ -93,10 +93,10 @@ class Embed(ModelPort, Protocol):
 
     @property
     def languages(self) -> frozenset[str]:
-        """The languages that the model was made for, as ISO 639-1 codes; empty when that is unknown."""
+        """The ISO 639-1 codes of the model's languages. Empty if they are unknown."""
 
     async def reads_whole(self, text: str) -> bool:
-        """Whether the model reads the text to its end; True when its limit is unknown.
+        """Whether the model reads the whole text. True if its limit is unknown.
 
         Raises:
             EmbedFailed: when the model cannot be loaded.
@@ -111,7 +111,7 @@ class Embed(ModelPort, Protocol):
 
 
 RERANK_DEPTH = 50
-"""The most passages of a question that a reranking model is given; it reads each with the question, so each costs."""
+"""The most passages for a reranking model. It reads each with the question, so each costs."""
 
 
 class Rerank(ModelPort, Protocol):
@@ -135,7 +135,7 @@ class ChatOptions(TypedDict):
     max_tokens: int
     """The most tokens of the reply."""
     temperature: float
-    """How random the choice of tokens is; 0 is least."""
+    """The randomness of the tokens, from 0."""
     stop: NotRequired[Sequence[str]]
     """Texts before which the reply ends, which not every server heeds."""
     tools: NotRequired[Sequence[ToolDefinition]]
@@ -147,7 +147,7 @@ class Chat(ModelPort, Protocol):
 
     @property
     def silence(self) -> float:
-        """Seconds without any data after which a reply is given up; infinite without a limit."""
+        """The longest silence of a reply, in seconds. Infinite without a limit."""
 
     def __call__(
         self, messages: Sequence[Message], **options: Unpack[ChatOptions]
@@ -178,7 +178,7 @@ class Ports:
     chat: Chat | None
     """None when no chat model is connected: the answer is then extractive."""
     multilingual: Embed | None = None
-    """The embedder for questions and pages in different languages; None where `embed` reads them all."""
+    """The embedder for questions and pages in different languages, or None if `embed` reads them all."""
     library: Search | None = None
     """The search in collections that an agent may use, or None."""
     rerank: Rerank | None = None
@@ -189,7 +189,7 @@ class Ports:
     They are used again, and added to.
     """
     quote: asyncio.Event | None = None
-    """Set by a person who does not wait for the chat model: the answer under way is then quoted from its sources."""
+    """Set to quote the sources instead of waiting for the chat model."""
     flush: Callable[[], Awaitable[None]] = no_flush
     """Waits until every event of the run so far is on disk."""
     egress: EgressPolicy = UNRESTRICTED
@@ -200,7 +200,7 @@ class Ports:
     """What these models cost where their providers do not say."""
 
     def embedder_of(self, index: Index | None) -> Embed:
-        """The embedder in whose space the vectors of this index are, or the one for new ones."""
+        """Return the embedder of this index's vectors, or the embedder for new vectors."""
         other = self.multilingual
         return (
             other

@@ -1,4 +1,4 @@
-"""A conversation as its turns: their runs, the basis of each answer, and what the next turn would take."""
+"""A conversation as its turns: runs, the basis of each answer, and the cost of the next turn."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

@@ -98,9 +98,9 @@ def time_of(started: datetime | None, today: date) -> str:
 
 
 def remarkable(run: RunSummary, words: str = "") -> str:
-    """Return what sets a run apart in the history, in a few words, or "".
+    """Return a short remark about a run in the history, or "".
 
-    Of a run that was found by `words`, it is where they are if not in its title.
+    If the run was found by `words` outside of its title, the remark says where they are.
     """
     if not has_words(run.title, words):
         where = "a later question" if has_words(run.question, words) else "its answer or sources"

@@ -35,7 +35,7 @@ class Access:
     files: SessionDocuments | None = None
     """Documents of this visitor alone, which questions find under the name `session`."""
     quota_subject: str = ""
-    """Whose quotas runs and calls of models count against; empty for nobody's."""
+    """The subject of the quotas for runs and model calls, or "" without quotas."""
 
     @property
     def provided(self) -> list[str]:

@@ -1,4 +1,4 @@
-"""Egress policy: which models are on hosts of one's own, and which texts must not reach any other."""
+"""Egress policy: own hosts, and texts that must not reach models elsewhere."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from core.errors import BadInput
 from core.text.http_headers import host_and_port, is_loopback
 
 PAGES = ""
-"""The origin of a text that is of no collection: a page of the web, or a document of a data set."""
+"""The origin of texts outside collections: web pages and documents of data sets."""
 EVERY_COLLECTION = "*"
 IN_PROCESS = ""
 """The host of a model that runs inside OpenQuery."""

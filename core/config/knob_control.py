@@ -1,4 +1,4 @@
-"""How a knob is offered, beside its bounds: by controls of a page and by a sweep."""
+"""The presentation of a knob in controls of a page and in a sweep."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

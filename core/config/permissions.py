@@ -18,12 +18,12 @@ class Role(StrEnum):
     """Who asks for an action."""
 
     VISITOR = "visitor"
-    """Of the pages, who has not signed in: known for the length of a browser session."""
+    """A person on the pages without sign-in, known for one browser session."""
     PERSON = "signed-in person"
     TOKEN = "token"  # noqa: S105 - a role
-    """A program that uses the HTTP API with a token; without tokens, all programs of one address."""
+    """A program with a token of the HTTP API. Without tokens, all programs of one address."""
     OPERATOR = "operator"
-    """Whoever starts the server, at its command line; and everybody where the server is not shared."""
+    """The person at the command line of the server. On an unshared server, everybody."""
 
 
 class Right(StrEnum):
@@ -31,12 +31,12 @@ class Right(StrEnum):
 
     ALL = "yes"
     OWN = "own"
-    """With what belongs to the caller alone."""
+    """Only for the caller's own objects."""
     NONE = "no"
 
 
 class Action(StrEnum):
-    """What can be done, in words that complete "You may not ..."."""
+    """An action. Its text completes the sentence "You may not ..."."""
 
     ASK = "ask questions and import runs"
     OPEN_RUN = "open, compare and export a run by its address"

@@ -1,4 +1,4 @@
-"""What hosted models cost: a table of prices with its date, and what calls cost by it."""
+"""Prices of hosted models by a dated table, and the cost of calls."""
 
 from __future__ import annotations
 
@@ -66,12 +66,12 @@ class Price:
 
 
 FREE = Price(model="*", prompt=0, completion=0, as_of=date.max)
-"""Of models that run on hosts of one's own."""
+"""The price of models on own hosts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prices:
-    """A price table, and which models cost nothing: those inside OpenQuery and those on hosts of one's own."""
+    """A price table. Models inside OpenQuery or on own hosts cost nothing."""
 
     rows: tuple[Price, ...]
     policy: EgressPolicy = _OWN_MACHINE

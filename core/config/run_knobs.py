@@ -1,4 +1,4 @@
-"""Knobs of a run as a whole: how it is steered, and what it may spend."""
+"""Knobs of a whole run: its method and its budgets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run is made of, for methods and follow-ups. A stage takes what it uses, because its arguments are its cache key."""
+"""The context of a run, for methods and follow-ups. A stage takes only what it uses: its arguments are its cache key."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

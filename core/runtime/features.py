@@ -1,4 +1,4 @@
-"""The features: what each adds, and which there are.
+"""The features, and the value by which each enters.
 
 The spine is the core without `core.features`. It imports no feature: where the product is put together, it reads
 `features()`. A feature imports the spine, and the features that it names.
@@ -50,12 +50,12 @@ class Command(NamedTuple):
     add_arguments: Callable[[ArgumentParser], object]
     description: str | None = None
     epilog: str = ""
-    """What the help ends with, by default the exit codes."""
+    """The end of the help, by default the exit codes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mounted:
-    """What a feature serves beside the pages."""
+    """Routes that a feature serves besides the pages."""
 
     routes: Sequence[BaseRoute]
     start: Callable[[], object]
@@ -88,13 +88,13 @@ class Feature:
     services: Callable[..., Iterable[object]] | None = None
     """Makes, from a `RunRegistry`, the services that `RunRegistry.service` returns. Each has a class of its own."""
     connect: Callable[..., EnginePart] | None = None
-    """Makes, from an `Engine`, what `Engine.part` returns: connections, and the sources of a run beside the web."""
+    """Makes the feature's part of an `Engine`: connections, and sources of a run besides the web."""
     probes: Callable[..., Iterable[tuple[str, Check]]] | None = None
     """Makes health probes by part, from an `Engine`, a visitor's `Access` and the default collections."""
     databases: Callable[[], Mapping[str, Schema]] | None = None
     """Returns the schemas of its files in the data folder, by name."""
     mount: Callable[..., Mounted] | None = None
-    """Makes what is served beside the pages, from functions that return their `Settings` and their `RunRegistry`.
+    """Makes the routes besides the pages, from functions that return `Settings` and `RunRegistry`.
 
     The first call of the second one opens files, which takes a second.
     """

@@ -1,1 +1,1 @@
-"""What surrounds the pages and the HTTP API: host check, security headers, limits of bodies, one worker."""
+"""Middleware around the pages and the HTTP API: host check, security headers, body limits, one worker."""

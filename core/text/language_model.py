@@ -1,4 +1,4 @@
-"""The fastText model that tells 176 languages apart, shipped as a file and loaded on first use.
+"""The fastText model for 176 languages. Its file is shipped, and loaded on first use.
 
 The file is `lid.176.ftz` of https://fasttext.cc/docs/en/language-identification.html, under CC BY-SA 3.0.
 """

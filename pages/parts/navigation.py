@@ -1,4 +1,4 @@
-"""The row of pages at the top: four pages, the history as a drawer, and a menu of what helps."""
+"""The navigation at the top: four pages, the history as a drawer, and a help menu."""
 
 from collections.abc import Sequence
 

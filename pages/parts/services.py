@@ -53,7 +53,7 @@ def searches_handbook(backend: str) -> bool:
 
 
 def connection_label(backend: str) -> str:
-    """Return what is connected in a few words: what is searched, and who writes."""
+    """Return a short label of the connections: the search, and the author of answers."""
     registry, access = runtime.runs(), runtime.access()
     resolved, server = Backend(backend), None
     with suppress(OpenQueryError):  # the question itself reports unreachable services

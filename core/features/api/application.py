@@ -91,8 +91,7 @@ async def _to_the_document() -> RedirectResponse:
 
 
 class _Documented(FastAPI):
-    """An application whose OpenAPI document has problems and tokens, and whose replies, those to its own failures
-    too, have security headers."""
+    """An application with problems and tokens in its OpenAPI document. All replies have security headers."""
 
     def build_middleware_stack(self) -> ASGIApp:
         served = HostCheck(super().build_middleware_stack(), self.state.service.public_hosts)

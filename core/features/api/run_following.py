@@ -362,7 +362,7 @@ FollowerOf = Annotated[RunFollower, Depends(_follower)]
 
 
 QUOTE_HINT = "POST /runs/{id}/quote answers with sentences of its sources."
-"""What to do when the chat model has failed to write an answer, beside the hint of the failure."""
+"""An extra hint after a failed answer of the chat model."""
 
 
 def refusal_of(run: Run, backends: Sequence[Backend] = ()) -> Refusal | None:

@@ -90,7 +90,7 @@ class Service:
         self.sessions = Sessions()
         self.uploads = Uploads()
         self.own = Session(keeps_messages=False)
-        """The session of callers without one of their own."""
+        """The shared session of callers without a session."""
         self.probed: tuple[float, datetime, tuple[Probe, ...]] | None = None
         """The latest health probes, with their time by the monotonic and the wall clock."""
         self.probing: asyncio.Task[None] | None = None
@@ -109,7 +109,7 @@ class Service:
         return self.open()
 
     def open(self) -> RunRegistry:
-        """Make the registry of runs if there is none, count its runs, and return it. Raises as `runs`."""
+        """Make the registry of runs if needed, count its runs, and return it. Raises `BadInput` for unusable settings."""
         with self._lock:
             if self._runs is None:
                 self._runs = self._source()
@@ -118,7 +118,7 @@ class Service:
             return self._runs
 
     def public_hosts(self) -> tuple[str, ...]:
-        """See `Settings.public_hosts`; none when the settings cannot be used."""
+        """Return `Settings.public_hosts`, or nothing if the settings are unusable."""
         try:
             return self.settings().public_hosts
         except OpenQueryError:
@@ -126,7 +126,7 @@ class Service:
 
     @property
     def prices(self) -> Prices:
-        """What models cost. Raises as `runs`."""
+        """The model prices. Raises `BadInput` for unusable settings."""
         return self.runs.engine.prices.read()
 
     async def unsaved(self, run_id: str) -> str:

@@ -32,7 +32,7 @@ MESSAGES = 200
 
 
 REPLIES = 1000
-"""Conversations of chat clients in a session whose runs are known; the least recently used are forgotten."""
+"""The most known conversations of chat clients in a session. The least recently used are dropped."""
 
 ANSWERS = 200
 """Recent answers in a session; the least recently used are dropped."""
@@ -112,7 +112,7 @@ class Session:
     owner: str = ""
     """Who opened it, as `Caller.name`."""
     keeps_messages: bool = True
-    """False for the one that all callers without a session share."""
+    """Whether messages are kept. False for the session that callers without a session share."""
     methods: dict[Endpoint, Knobs] = field(default_factory=dict)
     messages: deque[ChatTurn] = field(default_factory=lambda: deque(maxlen=MESSAGES))
     history: deque[RunExchange] = field(default_factory=lambda: deque(maxlen=MESSAGES // 2))

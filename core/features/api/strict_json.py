@@ -83,7 +83,7 @@ def _unknown_parameters(unknown: Sequence[str], known: Sequence[str]) -> Refusal
 
 
 class Strict(BaseModel):
-    """What a client sends: unknown fields and numbers as strings are refused, and nothing sent is repeated."""
+    """A body from a client. Unknown fields and numbers as strings are refused, and errors repeat no input."""
 
     model_config = ConfigDict(
         extra="forbid",
@@ -145,7 +145,7 @@ def plain(knobs: Knobs) -> dict[str, dict[str, Any]]:
 
 
 class _SomeKnobs:
-    """Checked and published as `Knobs`, and kept as it was sent: only the knobs named in it are replaced."""
+    """Some knobs, checked and published as `Knobs`, but stored as sent. Only these knobs are replaced."""
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         return core_schema.no_info_after_validator_function(_checked, handler(source))

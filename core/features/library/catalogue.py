@@ -186,7 +186,7 @@ class Catalogue:
     # --- the file -----------------------------------------------------------------------------------------
 
     def delete_unused_files(self) -> None:
-        """Delete unused files, such as those of a process killed while storing them."""
+        """Delete unused files, for example from a process killed while it stored them."""
         with self._transaction() as db:
             self._delete_unused(db, list(self.files.digests()))
             self.files.delete_temporary(time.time() - _ABANDONED_FILE)

@@ -64,7 +64,7 @@ class AnswerResult(Result):
     run: str
     """The id of the run, for the other tools."""
     question: str
-    """The question as it was answered: a follow-up is rewritten to stand alone."""
+    """The answered question. A follow-up is rewritten as a standalone question."""
     answer: str
     complete: bool
     """Whether nothing broke off."""
@@ -74,7 +74,7 @@ class AnswerResult(Result):
     pages: int
     """Pages that were read."""
     skipped: int
-    """Pages that could not be read; why_not tells why."""
+    """The number of unread pages. The tool why_not gives the reasons."""
     passages: int
     seconds: float
     usage: RunTokens | None

@@ -54,7 +54,7 @@ class Call:
         self._report = report
 
     def link(self, page: str, **query: str | list[str]) -> str:
-        """Return the address of a page, such as that of a run."""
+        """Return the address of a page of the app."""
         return f"{self._pages}/{page}?{urlencode(query, doseq=True)}"
 
     async def run(self, run_id: str) -> Run:

@@ -66,13 +66,13 @@ class WhyNotResult(Result):
     message: str
     steps: list[Step]
     document: str
-    """The id of the page with the text, for the tool fetch; empty if no page has it."""
+    """The id of the page with the text, for the tool fetch, or ""."""
     similarity: float
     """1 if the page has exactly this text."""
     passages: list[Passage]
     """The passages with the text or a part of it, best first."""
     reasons: list[str]
-    """Why each of `passages` is not in the context; empty for a passage in it."""
+    """The reason why each of `passages` is not in the context, or ""."""
     score_name: str
     """The score that decided the order."""
     cutoff: float | None
@@ -119,7 +119,7 @@ class Loss(BaseModel):
 
 
 class StepCount(BaseModel):
-    """A step, how many items reached it, and those that were lost on the way to the next one."""
+    """A step with the number of its items, and the losses on the way to the next step."""
 
     step: str
     count: int

@@ -243,7 +243,7 @@ def _rewrite_runs(runs: Iterable[tuple[Any, int]]) -> None:
 
 
 def _rewrite(places: list[tuple[Any, str]], level: int) -> None:
-    """Write the texts of these places as one, into the first of them."""
+    """Join the texts of these places in the first place."""
     for number, ((element, name), text) in enumerate(
         zip(
             places,

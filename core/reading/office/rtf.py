@@ -45,7 +45,7 @@ _HEAD = 20_000
 
 @dataclass(slots=True)
 class _State:
-    """What a group inherits: the level, whether text is hidden, and how many characters stand in for a \\u."""
+    """The inherited state of a group. `skipped` characters replace a \\u in old readers."""
 
     level: int = 0
     hidden: bool = False

@@ -64,7 +64,7 @@ class Workbook:
         self.unread: Counter[str] = Counter()
         """Rows, columns and formulas that were left out."""
         self.notices: list[str] = []
-        """What is different from the sheets as they are shown."""
+        """Notes about differences from the sheets on screen."""
         states = (
             [(sheet.name, sheet.visible) for sheet in self._workbook.sheets_metadata]
             if self._workbook

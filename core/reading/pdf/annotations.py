@@ -150,7 +150,7 @@ def _key(raw: Any, annotation: Any, name: bytes) -> str:
 
 
 def _text(fill: Callable[[Any, int], int]) -> str:
-    """Return a text that pdfium writes into a buffer of UTF-16, of which it tells the bytes."""
+    """Return a text of pdfium, which reports its bytes and fills a buffer of UTF-16."""
     size = min(fill(None, 0), 2 * _UNITS)
     if size <= 2:
         return ""

@@ -52,7 +52,7 @@ class Searches:
         self._searxng_configs = Instances()
 
     async def port(self, knobs: Knobs, access: Access = NO_ACCESS, *, may_be_missing: bool = False) -> Search:
-        """Return the search of the web, or one that fails if `knobs.search.origin` is not the web at all.
+        """Return the search of the web. It fails if `knobs.search.origin` excludes the web.
 
         Raises:
             SearchFailed: when no SearXNG is connected. With `may_be_missing`, the search raises it when it is used.

@@ -106,7 +106,7 @@ async def extractive_answer(  # noqa: PLR0917  # a stage takes what it uses
 
 
 class _Additions:
-    """Whether a sentence adds to those before it: a word of the question, or the kind of answer that it asks for."""
+    """Finds sentences that add a word of the question, or the kind of the asked answer."""
 
     def __init__(self, question: str, sources: Sequence[Source], least: float) -> None:
         self._language = dominant_language([question]) or dominant_language(source.text for source in sources)

@@ -82,7 +82,7 @@ class Conversation:
 
     outside: str
     questions: tuple[str, ...]
-    """The user's turns, oldest first; empty without marked roles."""
+    """The user's turns, oldest first. Empty without marked roles."""
 
 
 def elements(text: str) -> tuple[Element, ...]:

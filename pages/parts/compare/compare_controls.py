@@ -54,7 +54,7 @@ def side_controls(run: Run, side: str) -> None:
 
 
 def _label(run: Run, side: str) -> str:
-    """Return what a side ranks with, as far as it is not this run with its own models."""
+    """Return a side's label: its run and models, if they differ from this run's."""
     config = compare_config.config_of(run, side)
     name = "this run" if config.run.id == run.id else config.run.question
     parts = [name, config.embedder and embedder_name(config.embedder), config.model]
@@ -71,7 +71,7 @@ def _value(side: str, parameter: Parameter) -> Any:
 
 
 def _base(run: Run, side: str, parameter: Parameter) -> Any:
-    """Return what a knob is set against: B's against A's, and A's against that of its run."""
+    """Return the value to compare a knob with. It is A's value for B, and the run's for A."""
     if side == "b":
         return _value("a", parameter)
     value = getattr(getattr(compare_config.config_of(run, side).run.knobs, parameter.group), parameter.name)
@@ -121,7 +121,7 @@ def _set_back(side: str, parameter: Parameter, base: Any) -> None:
 
 
 def _run_and_models(run: Run, side: str) -> None:
-    """Draw the run and the models of a side, its presets, and what copies and resets it."""
+    """Draw a side's run, models, presets, and buttons to copy and reset it."""
     _models(run, side)
     markup.show(markup.section_heading("Presets"))
     presets.box(

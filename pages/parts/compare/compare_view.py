@@ -22,7 +22,7 @@ MAX_ROWS = 1000
 
 
 def view(run: Run) -> None:
-    """Draw two settings beside each other: what differs, and the ranks between both answers."""
+    """Draw two settings side by side, with the ranks between both answers."""
     if run.index is None or run.ranking is None:
         markup.show_empty("This run has no ranking: it ended before its passages were ranked.", "leaderboard")
         return
@@ -87,7 +87,7 @@ def _both(before: int, after: int) -> str:
 
 
 def _use(run: Run, config: CompareConfig) -> None:
-    """Draw a link to the run with the knobs of B, if it is of this run with its own models."""
+    """Draw a link to the run with the knobs of B, if B has this run and its own models."""
     changed = changes(run.knobs, config.knobs)
     if config.run.id == run.id and changed and not (config.embedder or config.model):
         query = {"run": run.id, address.SETTINGS: list(changed)}

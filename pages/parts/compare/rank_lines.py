@@ -145,7 +145,7 @@ def _top(height: float) -> str:
 
 
 def _words(changes: Sequence[RankChange], names: tuple[str, str]) -> str:
-    """Return the drawing in words, for those who do not see it."""
+    """Return a text version of the drawing, for screen readers."""
     lines = (
         f"{change.label}: {_rank(change.before)} under {names[0]}, {_rank(change.after)} under {names[1]}"
         f"{', entered the context' if change.entered else ', left the context' if change.left else ''}"

@@ -19,7 +19,7 @@ MOST_OPTIONS = 100
 With more values it is a slider of numbers, named in its field only.
 """
 WIDE_UNIT = 2
-"""Longest unit, in characters, beside which a field needs no more room."""
+"""The longest unit that fits beside a field, in characters."""
 _TYPED = "typed_numbers"
 
 

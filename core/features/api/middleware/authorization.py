@@ -29,7 +29,7 @@ class Guard:
         limit: Callable[[Scope, Settings], int],
         body_seconds: float = BODY_SECONDS,
     ) -> None:
-        """`limit` gives the largest request body, in bytes; `body_seconds` is the time for one of no bytes."""
+        """`limit` returns the largest request body, in bytes. `body_seconds` is the time for an empty body."""
         self.app = app
         self.body_seconds = body_seconds
         self.limit = limit
@@ -98,7 +98,7 @@ def authorization_refusal(scope: Scope, allowed: tuple[str, ...]) -> Refusal | N
 
 
 def owner(scope: Scope, *, with_tokens: bool) -> str:
-    """Whose quotas a request counts against: a digest of its token, else its address."""
+    """Return the quota subject of a request: a digest of its token, else its address."""
     if with_tokens:
         token = Headers(scope=scope)["authorization"].partition(" ")[2].strip()
         return f"token {hashlib.sha256(token.encode()).hexdigest()[:16]}"

@@ -7,7 +7,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 
 class HeadRequests:
-    """Answers HEAD as GET is answered, and ends the work once the headers are known: some bodies have no end."""
+    """Answers HEAD like GET, but ends the work after the headers. Some bodies have no end."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

@@ -40,7 +40,7 @@ class ResponseMetadata(TypedDict, total=False):
 
     model: str
     token_usage: TokenUsage | None
-    """None in runs of earlier versions, if the provider gave no counts or those of other steps are among them."""
+    """The tokens. None in runs of earlier versions, if the counts are missing or include other steps."""
 
 
 class AgentMessage(BaseModel):
@@ -189,7 +189,7 @@ def _plan(run: Run) -> list[AgentMessage]:
 
 
 def _outcomes(run: Run) -> dict[str, str]:
-    """What came of each search, by its query."""
+    """Return the outcome of each search, by its query."""
     outcomes = {
         query.text: f"{pluralize(len(reply.results), 'result')} from {reply.backend}"
         for query, reply in run.replies.items()

@@ -30,7 +30,7 @@ from core.text.sanitize import plural, pluralize
 EXAMPLES = 3
 """The most ids that a warning names."""
 GRADE_LIMIT = 100
-"""The highest grade, far above that of any scale in use; gains stay numbers."""
+"""The highest grade, far above any scale in use. It keeps gains finite."""
 
 
 def load_data_set(path: Path, name: str = "") -> DataSet:
