@@ -17,6 +17,9 @@ _LOOKED_AT = 20
 """The number of rows that decide the delimiter."""
 _IN_NO_TABLE = "\x1f"
 """A delimiter that leaves each row whole."""
+_OPENED = re.compile(r"^\"|\t\"", re.MULTILINE)
+_QUOTED = re.compile(r"(?:^|(?<=\t))\"[^\"\t]*+(?:\"\"[^\"\t]*+)*+\"(?=[\t\r\n]|\Z)", re.MULTILINE)
+"""A whole cell between tabs in quotation marks."""
 _DECIMAL = re.compile(r"[-+]?[0-9]+,[0-9]+")
 _SEPARATOR_LINE = re.compile(
     r"\ufeff?\"?sep=(?P<delimiter>[^\"\r\n])\"?[ \t]*(?:\r\n|\r|\n|\Z)", re.IGNORECASE
@@ -69,7 +72,15 @@ def folded_column(name: str) -> str:
 
 
 def _reader(text: str, delimiter: str) -> Any:
-    return csv.reader(StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=delimiter != "\t")
+    """Return a reader of rows.
+
+    Between tabs a quotation mark is a character unless each that begins a cell ends one.
+    """
+    table = StringIO(text, newline="")
+    if delimiter != "\t":
+        return csv.reader(table, delimiter=delimiter, skipinitialspace=True)
+    plain = len(_OPENED.findall(text)) != len(_QUOTED.findall(text))
+    return csv.reader(table, delimiter=delimiter, quoting=csv.QUOTE_NONE if plain else csv.QUOTE_MINIMAL)
 
 
 def _is_column_of_decimals(text: str) -> bool:
@@ -86,7 +97,8 @@ def _best_delimiter(text: str) -> str:
     best, best_fit = ",", (0.0, 0)
     for delimiter in _DELIMITERS:
         try:
-            widths = [len(row) for row in islice(_reader(text, delimiter), _LOOKED_AT) if any(row)]
+            rows = islice(_reader(text, delimiter), _LOOKED_AT)
+            widths = [len(row) for row in rows if any(row) and not row[0].startswith("#")]
         except csv.Error:
             continue
         if not widths or max(widths) == 1:

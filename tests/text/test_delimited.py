@@ -39,6 +39,15 @@ def test_line_break_and_delimiter_in_quotation_marks_stay_inside() -> None:
     assert cells('ship, cargo\nGull, "salt,\nrope"\n') == [["ship", "cargo"], ["Gull", "salt,\nrope"]]
 
 
+def test_quotation_marks_inside_of_cells_between_tabs_are_characters() -> None:
+    assert cells('ship\tcargo\n"Old" Gull\tsalt\n"Heron\trope\n') == [
+        ["ship", "cargo"],
+        ['"Old" Gull', "salt"],
+        ['"Heron', "rope"],
+    ]
+    assert cells('ship\tcargo\n"The ""Gull""\nof May"\tsalt\n')[1] == ['The "Gull"\nof May', "salt"]
+
+
 def test_line_separator_of_unicode_divides_no_row() -> None:
     assert cells("ship,cargo\nGull,salt\u2028rope\x85tar\n")[1] == ["Gull", "salt\u2028rope\x85tar"]
 

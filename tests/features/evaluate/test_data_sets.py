@@ -196,6 +196,21 @@ def test_an_unknown_layout_is_told_which_there_are(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "rows"),
+    [
+        ("q.csv", "id,user_input,Reference Context,file_name\n1,What runs?,Water runs.,a.txt\n"),
+        ("q.tsv", "Frage\tTextstelle\tQuelle\nWhat runs?\tWater runs.\tA.TXT\n"),
+        ("q.csv", "# by us, in May\nQuery;Passage;Document\n# first\nWhat runs?;Water runs.;./texts/a\n"),
+    ],
+)
+def test_columns_and_files_are_known_by_usual_names(tmp_path: Path, name: str, rows: str) -> None:
+    (tmp_path / "a.txt").write_text("Water runs.")
+    (tmp_path / name).write_text(rows)
+    (question,) = load_data_set(tmp_path / name).questions
+    assert (question.text, question.excerpts) == ("What runs?", (("a.txt", 0, 11),))
+
+
+@pytest.mark.parametrize(
     ("rows", "message"),
     [
         ("question,source\nWhat?,a.txt\n", "has no column excerpt"),

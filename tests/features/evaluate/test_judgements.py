@@ -29,6 +29,9 @@ def read(folder: Path, text: str | bytes) -> dict[str, dict[str, int]]:
         "query_id\tdoc_id\trelevance\titeration\nq1\tgull\t2\t0\nq2\theron\t0\t0\n",
         "Score,QID,DocNo\n2,q1,gull\n0,q2,heron\n",
         "these are our judgements\nq1 gull 2\nq2 heron 0\n",
+        "q1 4.5 gull 2.00e+00\nq2 4.5 heron 0.\n",
+        "Query ID\tDocument ID\tGrade\nq1\tgull\t2\nq2\theron\t0\n",
+        "# q1 and q2, judged in May\nq1 0 gull 2\n#q3 is left out\nq2 0 heron 0\n",
         "topic\titer\tdoc\tgrade\nq1\t0\tgull\t2\nq2\t0\theron\t0\n",
     ],
 )
@@ -61,6 +64,16 @@ def test_blanks_and_commas_stay_in_ids_that_tabs_divide(tmp_path: Path) -> None:
 def test_line_that_is_divided_otherwise_is_named(tmp_path: Path, line: str, problem: str) -> None:
     with pytest.raises(BadInput, match=rf"line 2 .*{problem}"):
         read(tmp_path, f"q1\tgull\t1\n{line}\n")
+
+
+@pytest.mark.parametrize("text", ["07\t7\n07\t007\n", "query-id,corpus-id\n07,7\n07,007\n", "07 7\n07 007\n"])
+def test_documents_of_pairs_are_relevant(tmp_path: Path, text: str) -> None:
+    assert read(tmp_path, text) == {"07": {"7": 1, "007": 1}}
+
+
+def test_line_of_two_columns_among_others_is_named(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=r"line 2 .*is no judgement"):
+        read(tmp_path, "q1\tgull\t0\nq2\theron\n")
 
 
 def test_first_line_with_a_broken_grade_is_no_head(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from typing import IO
 from core.config.settings import HANDBOOK
 from core.errors import BadInput
 from core.features.evaluate.data_sets.data_set import DataSet
+from core.features.evaluate.data_sets.excerpt_csv import TABLES
 from core.features.evaluate.data_sets.lines import BadLine, blank_line
 from core.features.evaluate.data_sets.load import load_data_set
 from core.features.evaluate.labels.passage_labels import LABELS_NAME, labelled_passages
@@ -21,7 +22,7 @@ from core.storage.run_store import RunStore
 
 HANDBOOK_NAME = "handbook"
 HANDBOOK_QUESTIONS = HANDBOOK / "questions.csv"
-SUFFIXES = (".csv", ".json", ".jsonl", ".zip")
+SUFFIXES = (*TABLES, ".json", ".jsonl", ".zip")
 """File name suffixes of data sets."""
 LEFT_OUT_LIMIT = 20
 """The most lines to leave out of a file. A file with more bad lines has another layout."""
@@ -82,7 +83,7 @@ class AvailableDataSets:
         Links in the data set must not lead out of the allowed folders.
         """
         resolved = path.resolve()
-        patterns = ("*", "*/*") if resolved.is_dir() else ("*",) if resolved.suffix == ".csv" else ()
+        patterns = ("*", "*/*") if resolved.is_dir() else ("*",) if resolved.suffix.lower() in TABLES else ()
         folder = resolved if resolved.is_dir() else resolved.parent
         read = {resolved, *(each.resolve() for pattern in patterns for each in folder.glob(pattern))}
         allowed = [folder.expanduser().resolve() for folder in self._document_folders]
@@ -125,7 +126,7 @@ class AvailableDataSets:
                     if not leave_out or len(left_out) == LEFT_OUT_LIMIT or not blank_line(error):
                         raise
                     left_out.append(error.number)
-            table = next((each for each in paths if each.suffix == ".csv"), paths[0])
+            table = next((each for each in paths if each.suffix.lower() in TABLES), paths[0])
             name = self._free_name(table.name if len(paths) == 1 else table.stem)
             if len(paths) == 1:
                 path.rename(self.folder / name)
@@ -168,7 +169,7 @@ def _changed(path: Path) -> int:
     The documents of a table are in the table's folder.
     """
     folder = path if path.is_dir() else path.parent
-    files = (folder, *folder.iterdir()) if path.is_dir() or path.suffix == ".csv" else (path,)
+    files = (folder, *folder.iterdir()) if path.is_dir() or path.suffix.lower() in TABLES else (path,)
     return max((file.stat().st_mtime_ns for file in files if file.exists()), default=0)
 
 

@@ -8,8 +8,9 @@ the folder of the CSV are documents. A table may be divided by commas, semicolon
 import re
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
+from pathlib import PurePosixPath
 
 from core.errors import BadInput
 from core.features.evaluate.data_sets.data_set import CorpusDocument, DataSet, Question
@@ -21,6 +22,7 @@ from core.text.decoding import decode
 
 COLUMNS = ("question", "excerpt", "source")
 ANSWER = "answer"
+TABLES = (".csv", ".tsv", ".tab")
 SUFFIXES = (".md", ".txt")
 
 
@@ -39,6 +41,7 @@ def load(table: Source, beside: Mapping[str, Source]) -> DataSet:
             f"The text files beside {table.name} have more than {HELD_LIMIT:,} bytes.",
             hint="Use BEIR's layout.",
         )
+    located = cache(lambda source: _named_file(source, files))
     words = cache(lambda name: _Words(_read(name, files[name]).text))
     excerpts: defaultdict[str, list[Range]] = defaultdict(list)
     answers: defaultdict[str, list[str]] = defaultdict(list)
@@ -51,22 +54,23 @@ def load(table: Source, beside: Mapping[str, Source]) -> DataSet:
         if not excerpt and not source and not answer:
             excerpts[question] += []
             continue
-        if source not in files:
+        file = located(source)
+        if not file:
             raise BadLine(
                 table,
                 line,
                 f": the source {source[:60]!r} is not there.",
                 hint=f"Name a text file ({', '.join(SUFFIXES)}) beside it.",
             )
-        span, count = words(source).find(excerpt)
+        span, count = words(file).find(excerpt)
         if count != 1:
             raise BadLine(
                 table,
                 line,
-                f": the excerpt {excerpt[:60]!r} is in {source} {count} times.",
+                f": the excerpt {excerpt[:60]!r} is in {file} {count} times.",
                 hint="Copy it exactly, and long enough to be there once.",
             )
-        excerpts[question].append((source, *span))
+        excerpts[question].append((file, *span))
     return DataSet(
         name=table.path.stem,
         questions=tuple(
@@ -83,6 +87,21 @@ def load(table: Source, beside: Mapping[str, Source]) -> DataSet:
         documents=lambda: (_read(name, file) for name, file in files.items()),
         questions_file=table,
     )
+
+
+def _named_file(source: str, files: Iterable[str]) -> str:
+    """Return the file that a cell names, or "". Folders, case and suffix are left out where that leaves one file."""
+    path = PurePosixPath(source.replace("\\", "/"))
+    parts: tuple[Callable[[PurePosixPath], str], ...] = (
+        str,
+        lambda name: str(name).casefold(),
+        lambda name: name.name.casefold(),
+        lambda name: name.stem.casefold(),
+    )
+    for part in () if ".." in path.parts else parts:
+        if len(found := [name for name in files if part(PurePosixPath(name)) == part(path)]) == 1:
+            return found[0]
+    return ""
 
 
 class _Words:

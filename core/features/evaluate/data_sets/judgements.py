@@ -1,7 +1,8 @@
 """Relevance judgements as tools write them: divided by tabs, commas, semicolons or blanks, with or without a head.
 
-Three columns are question, document and grade. Four are TREC's, with an iteration in second place. A head that names
-the columns decides over both.
+Three columns are question, document and grade. Four are TREC's, with an iteration in second place. Two are a question
+and a relevant document. A head that names the columns decides over all. Lines that begin with `#` and are no judgement
+are comments.
 """
 
 import re
@@ -9,24 +10,19 @@ from collections import defaultdict
 from collections.abc import Sequence
 from itertools import islice
 
+from core.features.evaluate.data_sets.column_names import named_places
 from core.features.evaluate.data_sets.lines import BadLine
 from core.features.evaluate.data_sets.source import Source
 from core.text.decoding import decode
-from core.text.delimited import folded_column
 
-_NUMBER = re.compile(r"-?[0-9]+(?:[.,][0-9]+)?")
-_GRADE = re.compile(r"(-?[0-9]{1,9})(?:[.,]0+)?")
-_ITERATION = re.compile(r"[Qq]?[0-9]{1,4}")
+_NUMBER = re.compile(r"[-+]?[0-9]+(?:[.,][0-9]*)?(?:[eE][-+]?[0-9]+)?")
+_GRADE = re.compile(r"([-+]?[0-9]{1,9})(?:[.,]0*)?(?:[eE][-+]?0{1,2})?")
+"""A whole number, also as programs write it: 1, 1.0, 1,0, 1.00e+00."""
+_ITERATION = re.compile(r"[Qq]?[0-9]{1,4}(?:\.[0-9])?")
 _LOOKED_AT = 200
 """The number of lines that decide how a file is divided."""
-_NAMES = {
-    "question": "query-id query_id queryid query qid topic topic-id topic_id question question-id question_id q_id",
-    "document": "corpus-id corpus_id corpusid doc-id doc_id docid docno doc document document-id document_id did pid "
-    "passage-id passage_id passage",
-    "grade": "score relevance rel grade label judgement judgment relevancy rating qrel",
-}
-"""The names of columns in heads."""
-_PLACES = {3: (0, 1, 2), 4: (0, 2, 3)}
+_COLUMNS = ("question id", "document id", "grade")
+_PLACES: dict[int, tuple[int, ...]] = {2: (0, 1), 3: (0, 1, 2), 4: (0, 2, 3)}
 """The places of question, document and grade without a head, by the number of columns."""
 _HINT = (
     "Write question id, document id and grade (a whole number), or TREC's four columns, divided by tabs, commas, "
@@ -52,19 +48,22 @@ def read_judgements(source: Source) -> dict[str, dict[str, int]]:
         if line.strip()
     ]
     divide = _divider([line for _, line in numbered])
+    rows = [(number, divide(line)) for number, line in numbered]
+    rows = [(number, cells) for number, cells in rows if not _is_comment(cells)]
+    pairs = _are_pairs([cells for _, cells in rows])
+    places = _named_places(rows[0][1]) if rows else None
+    if rows and (places or not (pairs or _is_judgement(rows[0][1]) or _NUMBER.fullmatch(rows[0][1][-1]))):
+        del rows[0]
     grades: defaultdict[str, dict[str, int]] = defaultdict(dict)
-    places: Sequence[int] | None = None
-    for place, (number, line) in enumerate(numbered):
-        cells = divide(line)
-        if place == 0:
-            places = _named_places(cells)
-            if places or not (_is_judgement(cells) or _NUMBER.fullmatch(cells[-1])):
-                continue
-        used = places or _PLACES.get(len(cells))
-        if not used or len(cells) <= max(used) or not (grade := _GRADE.fullmatch(cells[used[2]])):
+    for number, cells in rows:
+        used = places or (_PLACES.get(len(cells)) if pairs or len(cells) != 2 else None)
+        if not used or len(cells) <= max(used):
             raise BadLine(source, number, " is no judgement.", hint=_HINT)
-        question, document = (cells[column] for column in used[:2])
+        question, document, *stated = (cells[column] for column in used)
+        grade = _GRADE.fullmatch(*stated or "1")
         unclear = not places and len(cells) == 4 and not _ITERATION.fullmatch(cells[1])
+        if not grade:
+            raise BadLine(source, number, " is no judgement.", hint=_HINT)
         if not question or not document or unclear:
             problem = (
                 " has four columns, of which the second is no iteration." if unclear else " lacks an id."
@@ -93,26 +92,42 @@ class _Divider:
 
 
 def _divider(lines: Sequence[str]) -> _Divider:
-    """Return how the first line names the columns, or most of the lines become judgements.
+    """Return how the first line names the columns, or most of the lines become judgements, or else pairs.
 
     A tab, comma or semicolon precedes white space.
     """
     sample = list(islice(lines, _LOOKED_AT))
     dividers = [_Divider(delimiter) for delimiter in ("\t", ",", ";", "")]
-    if named := [divide for divide in dividers if sample and _named_places(divide(sample[0]))]:
+    head = next((line for line in sample if not line.startswith("#")), "")
+    if named := [divide for divide in dividers if _named_places(divide(head))]:
         return named[0]
-    return max(dividers, key=lambda divide: sum(_is_judgement(divide(line)) for line in sample))
+    return max(
+        dividers,
+        key=lambda divide: (
+            sum(map(_is_judgement, rows := list(map(divide, sample)))),
+            sum(len(cells) == 2 for cells in rows),
+        ),
+    )
 
 
 def _is_judgement(cells: Sequence[str]) -> bool:
-    return len(cells) in _PLACES and bool(_GRADE.fullmatch(cells[-1]))
+    return len(cells) in (3, 4) and bool(_GRADE.fullmatch(cells[-1]))
 
 
-def _named_places(cells: Sequence[str]) -> tuple[int, int, int] | None:
-    """Return the places of question, document and grade that a head names, if it names all three."""
-    names = [folded_column(cell) for cell in cells]
-    found = [
-        next((names.index(name) for name in _NAMES[kind].split() if name in names), -1) for kind in _NAMES
-    ]
-    question, document, grade = found
-    return (question, document, grade) if min(found) >= 0 else None
+def _is_comment(cells: Sequence[str]) -> bool:
+    return cells[0].startswith("#") and not _is_judgement(cells)
+
+
+def _are_pairs(rows: Sequence[Sequence[str]]) -> bool:
+    """Return whether each row is two words, a question and a relevant document."""
+    return bool(rows) and all(len(cells) == 2 and " " not in "".join(cells) for cells in rows)
+
+
+def _named_places(cells: Sequence[str]) -> tuple[int, ...] | None:
+    """Return the places of question, document and grade that a head names.
+
+    The grade may be missing from a head of two columns.
+    """
+    places = named_places(cells, _COLUMNS)
+    used = tuple(places[column] for column in _COLUMNS if column in places)
+    return used if len(used) == 3 or (len(used) == len(cells) == 2 and _COLUMNS[2] not in places) else None

@@ -5,9 +5,10 @@ from contextlib import suppress
 from typing import Any
 
 from core.errors import BadInput
+from core.features.evaluate.data_sets.column_names import named_places
 from core.features.evaluate.data_sets.source import Source
 from core.text.decoding import decode
-from core.text.delimited import MalformedRow, column_places, delimited_rows, folded_column
+from core.text.delimited import MalformedRow, delimited_rows
 from core.text.lenient_json import count_values, valid_json
 
 LINE_LIMIT = 32_000_000
@@ -114,7 +115,8 @@ def rows(
     """Yield line and stripped cells of every row of a CSV file.
 
     The cells are in the order of `columns`, then `optional`. A missing cell is "". The file may be written by a
-    spreadsheet: `core.text.delimited` finds its delimiter, `core.text.decoding` its encoding.
+    spreadsheet: `core.text.delimited` finds its delimiter, `core.text.decoding` its encoding, `column_names` the
+    columns. Lines that begin with `#` before the head, or after it with fewer cells, are comments.
 
     Raises:
         BadInput: for a missing column, for a line that is no CSV, with its number, and as `Source.open`.
@@ -124,18 +126,31 @@ def rows(
         text = decode(file.read())
     try:
         table = delimited_rows(text)
-        _, head = next(table, (1, []))
-        places = column_places(head)
-        if missing := [name for name in columns if folded_column(name) not in places]:
+        head, places = _head(table, (*columns, *optional))
+        if missing := [name for name in columns if name not in places]:
             raise BadInput(
                 f"{source.name} has no column {missing[0]}.",
                 hint=f"The first line names the columns {', '.join(columns)}, divided by commas, semicolons or tabs.",
             )
-        order = [places.get(folded_column(name), len(head)) for name in (*columns, *optional)]
+        order = [places.get(name, len(head)) for name in (*columns, *optional)]
         for line, row in table:
+            if len(row) < len(head) and _is_comment(row):
+                continue
             yield line, [row[place] if place < len(row) else "" for place in order]
     except MalformedRow as error:
         raise BadLine(source, error.line, f": {error}.", hint="Correct the line.") from error
+
+
+def _head(table: Iterator[tuple[int, list[str]]], columns: Sequence[str]) -> tuple[list[str], dict[str, int]]:
+    """Return the first row that is no comment, and the places of the columns that it names."""
+    for _, row in table:
+        if (places := named_places(row, columns)) or not _is_comment(row):
+            return row, places
+    return [], {}
+
+
+def _is_comment(row: Sequence[str]) -> bool:
+    return row[0].startswith("#")
 
 
 def text_field(source: Source, number: int, value: dict[str, Any], *names: str) -> str:

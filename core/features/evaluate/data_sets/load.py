@@ -4,7 +4,7 @@
 |---|---|
 | BEIR | a folder with `corpus.jsonl`, `queries.jsonl` and `qrels/*.tsv` |
 | SQuAD | a `.json` file with `data`, versions 1 and 2 |
-| excerpts | a `.csv` file with the columns question, excerpt and source; a source is a text file beside it |
+| excerpts | a `.csv` or `.tsv` with the columns question, excerpt and source; a source is a text file beside it |
 | suite | a `.zip` file with documents, questions and results, which `core.features.evaluate.data_sets.suite` writes |
 | JSON lines | a `.jsonl` file with a document or a question a line |
 
@@ -55,7 +55,7 @@ def _load(path: Path) -> DataSet:
     suffix = path.suffix.lower()
     if path.is_dir() or suffix == suite.SUITE:
         return _load_files(path, files_of(path))
-    if suffix == ".csv":
+    if suffix in excerpt_csv.TABLES:
         files = (file for file in sorted(path.parent.iterdir()) if file.is_file())
         beside = {file.name: Source(file, length=file.stat().st_size) for file in files}
         return excerpt_csv.load(Source(path), beside)
@@ -68,11 +68,11 @@ def _load(path: Path) -> DataSet:
 
 def _load_files(path: Path, files: Mapping[str, Source]) -> DataSet:
     """Return the data set in a folder or zip."""
-    tables = [file for name, file in files.items() if file.suffix == ".csv" and "/" not in name]
+    tables = [file for name, file in files.items() if file.suffix in excerpt_csv.TABLES and "/" not in name]
     lines = [file for name, file in files.items() if file.suffix == json_lines.SUFFIX and "/" not in name]
     if suite.QUESTIONS in files:
         return suite.load(files)
-    if len(tables) == 1:
+    if len(tables) == 1 and not all(name in files for name in beir.FILES):
         return excerpt_csv.load(tables[0], files)
     if len(lines) == 1 and not any(name in files for name in beir.FILES):
         return json_lines.load(lines[0])
@@ -85,8 +85,8 @@ def _unknown(path: Path) -> BadInput:
     return BadInput(
         f"No data set is known that looks like {path.name}.",
         hint="Name a folder or .zip in BEIR's layout (corpus.jsonl, queries.jsonl, qrels), a SQuAD file (.json), a "
-        ".csv with the columns question, excerpt and source, a .jsonl with a document or a question a line, or a .zip "
-        "of openquery eval freeze.",
+        ".csv or .tsv with the columns question, excerpt and source, a .jsonl with a document or a question a line, or a "
+        ".zip of openquery eval freeze.",
     )
 
 
