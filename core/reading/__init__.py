@@ -30,7 +30,7 @@ _CARRIER = b"\xf3\xa0"
 _REFERENCE = re.compile("&#(?:[xX]0*[eE]0[0-9a-fA-F]{3}|0*91[78][0-9]{3});")
 """A reference to a character that carries hidden words."""
 
-EDITION = 14
+EDITION = 15
 """Version of the extraction. A new one makes cached documents be extracted again."""
 
 

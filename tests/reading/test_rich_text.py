@@ -20,6 +20,7 @@ from tests.reading.test_office import read
         (r"10{\super {\*\bkmkstart note}6{\*\bkmkend note}} cells", "10⁶ cells"),
         (r"m{\super 2\line 3}He", "m²\n³He"),
         (r"m{\super 2\tab 3}He", "m² ³He"),
+        (r"The mill {\deleted burnt}\deleted fell \deleted0 turns", "The mill turns"),
         (r"10{\super \endash 3} m{\super -}", "10⁻³ m⁻"),
     ],
 )

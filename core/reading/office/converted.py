@@ -1,7 +1,7 @@
 """Documents of the conversion library as articles."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 from core.model import SkipReason, Unreadable
@@ -54,13 +54,19 @@ class ConvertedReader:
     """Writes a converted document into a text."""
 
     def __init__(
-        self, document: Any, out: TextBuilder, *, slides: bool = False, sheets: bool = False
+        self,
+        document: Any,
+        out: TextBuilder,
+        *,
+        slides: bool = False,
+        sheets: bool = False,
+        hidden_sheets: Collection[str] = (),
     ) -> None:
         self.title = ""
         """The first heading."""
         self.out = out
         self.pictures = 0
-        self._slides, self._sheets = slides, sheets
+        self._slides, self._sheets, self._hidden_sheets = slides, sheets, hidden_sheets
         self._hidden_slide = self._head_marked = False
         self._notes = {note.id: number for number, note in enumerate(document.notes, 1)}
         self._blocks(document.blocks)
@@ -71,7 +77,12 @@ class ConvertedReader:
                 label = ""
 
     def _blocks(self, blocks: Iterable[Any]) -> None:
+        skipped = False
         for block in blocks:
+            if self._hidden_sheets and block.kind == "heading":
+                skipped = self._inline(block.content) in self._hidden_sheets
+            if skipped:
+                continue
             match block.kind:
                 case "heading":
                     self._heading(self._inline(block.content))

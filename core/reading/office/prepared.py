@@ -3,6 +3,7 @@
 import io
 import re
 import zipfile
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,6 +14,13 @@ from core.reading import file_types
 from core.reading.office import raised_text
 from core.reading.office.package import Package
 from core.reading.office.safe_xml import attribute, local, xml_tree
+from core.reading.office.shown_values import (
+    duration_formats,
+    remove_hidden_cells,
+    show_chart_values,
+    show_durations,
+)
+from core.reading.office.word_elements import REWRITTEN, rewrite_elements
 
 SLIDE_MARK = re.compile("\ue000(\\d+)(h?)\ue001")
 """The text of a mark before each slide: its number, and whether it is hidden."""
@@ -36,7 +44,7 @@ _WORD_PARTS = re.compile(r"word/(?:document|footnotes|endnotes)\d*\.xml")
 _DRAWINGS = re.compile(r"(?:ppt|word|xl)/(?:slides|notesSlides|charts|diagrams|drawings)/[^/]+\.xml")
 _STRINGS = re.compile(r"xl/(?:sharedStrings|worksheets/[^/]+)\.xml")
 _CHARTS = re.compile(r"(?:ppt|word|xl)/charts/chart[^/]*\.xml")
-_STYLED = (b"vertAlign", b"position", b"vanish", b"ruby", b"tblHeader", b"noBreakHyphen")
+_STYLED = (b"vertAlign", b"position", b"vanish", b"ruby", b"tblHeader", *REWRITTEN)
 _RICH = (b"vertAlign", b"rPh")
 
 
@@ -47,8 +55,8 @@ class Prepared:
     body: bytes = b""
     hidden: list[str] = field(default_factory=list)
     """Texts that the document hides."""
-    locked: int = 0
-    """The number of parts that are encrypted."""
+    unread: Counter[str] = field(default_factory=Counter)
+    """What else was taken out, or is in a form that nothing here reads."""
 
 
 def prepared(package: Package, media_type: str) -> Prepared:
@@ -65,7 +73,7 @@ def prepared(package: Package, media_type: str) -> Prepared:
             if _MEDIA.search(name) and not (media_type == file_types.XLSB and name.endswith(".bin")):
                 continue
             if package.is_locked(name):
-                out.locked += 1
+                out.unread["encrypted part"] += 1
                 continue
             part = package.read(name, _LARGEST_PART)
             if _ENTITY.search(part):
@@ -84,11 +92,14 @@ class _Rewriter:
         self._word_styles: dict[str, Any] = {}
         self._slides: dict[str, int] = {}
         self._styles: Any = None
+        self._durations: dict[str, re.Match[str]] = {}
         if media_type == file_types.DOCX and "word/styles.xml" in package:
             self._word_styles = raised_text.word_styles(package.part("word/styles.xml"))
         elif media_type == file_types.PPTX:
             slides = package.references("ppt/presentation.xml", "sldId")
             self._slides = {name: number for number, (_, name) in enumerate(slides, 1)}
+        elif media_type == file_types.XLSX and "xl/styles.xml" in package:
+            self._durations = duration_formats(package.part("xl/styles.xml"))
         elif self._opendocument and "styles.xml" in package:
             self._styles = package.part("styles.xml")
 
@@ -99,16 +110,18 @@ class _Rewriter:
         if _WORD_PARTS.fullmatch(name):
             return self._word(part)
         if _STRINGS.fullmatch(name):
-            return _strings(part)
+            return self._strings(part)
         if name in self._slides or _DRAWINGS.fullmatch(name):
             return self._drawing(name, part)
         return part
 
     def _word(self, part: bytes) -> bytes:
+        self._out.unread["inserted document"] += part.count(b":altChunk ")
         if not self._word_styles and not any(word in part for word in _STYLED):
             return part
         root = xml_tree(part)
         _mark_heads(root, "tbl", "{*}tr/{*}trPr/{*}tblHeader", "t")
+        rewrite_elements(root)
         self._out.hidden += raised_text.rewrite_word(root, self._word_styles)
         return _written(root)
 
@@ -120,6 +133,15 @@ class _Rewriter:
             _mark_slide(root, number)
         elif _CHARTS.fullmatch(name):
             _name_chart(root)
+            show_chart_values(root)
+        return _written(root)
+
+    def _strings(self, part: bytes) -> bytes:
+        if not self._durations and not any(word in part for word in _RICH):
+            return part
+        root = xml_tree(part)
+        raised_text.rewrite_strings(root)
+        show_durations(root, self._durations)
         return _written(root)
 
     def _content(self, part: bytes) -> bytes:
@@ -127,18 +149,11 @@ class _Rewriter:
         roots = [root] if self._styles is None else [self._styles, root]
         self._out.hidden += raised_text.rewrite_opendocument(root, raised_text.opendocument_styles(*roots))
         _mark_heads(root, "table", "{*}table-header-rows", "p")
+        self._out.unread += remove_hidden_cells(root)
         hidden = _hidden_page_styles(root)
         for number, page in enumerate(root.iterfind("{*}body/{*}presentation/{*}page"), 1):
             _mark_page(page, number, hidden=attribute(page, "style-name") in hidden)
         return _written(root)
-
-
-def _strings(part: bytes) -> bytes:
-    if not any(word in part for word in _RICH):
-        return part
-    root = xml_tree(part)
-    raised_text.rewrite_strings(root)
-    return _written(root)
 
 
 def _written(root: Any) -> bytes:

@@ -31,8 +31,6 @@ def rewrite_word(root: Any, styles: dict[str, Any]) -> list[str]:
     `styles` has the run properties of each style by id.
     """
     _keep_word_bases(root)
-    for hyphen in list(root.iter("{*}noBreakHyphen")):  # the converter drops it, and joins its words
-        hyphen.tag, hyphen.text = str(hyphen.tag).replace("noBreakHyphen", "t"), "-"
     hidden: list[str] = []
     for paragraph in _paragraphs_with(root, styles):
         shown: list[tuple[Any, int]] = []
@@ -70,7 +68,17 @@ def word_styles(root: Any) -> dict[str, Any]:
 
 
 def rewrite_drawing(root: Any) -> None:
-    """Rewrite a slide, its notes, a chart or a diagram. `baseline` is a percentage above the line."""
+    """Rewrite a slide, its notes, a chart or a diagram. `baseline` is a percentage above the line.
+
+    Of alternatives inside of a paragraph, such as a formula and its picture, the first is kept.
+    """
+    for choice in list(root.iter("{*}Choice")):
+        alternatives = choice.getparent()
+        above = alternatives.getparent()
+        if above is not None and local(above) == "p":
+            for inner in list(choice):
+                alternatives.addprevious(inner)
+            above.remove(alternatives)
     for paragraph in root.iter("{*}p"):
         _rewrite_runs([(run, _drawing_level(run)) for run in paragraph if local(run) in ("r", "fld", "br")])
 

@@ -49,8 +49,7 @@ def read_office(body: bytes, media_type: str) -> Article:
         _refuse_locked(package)
         facts |= _facts(package, media_type)
         ready = prepared(package, media_type)
-        counts = unread_parts(package, media_type)
-        counts["encrypted part"] = ready.locked
+        counts = unread_parts(package, media_type) + ready.unread
     elif media_type == file_types.RTF:
         facts |= rtf_facts(body)
         ready.body, hidden = rewritten_rtf(body)

@@ -111,7 +111,7 @@ def rewritten_rtf(body: bytes) -> tuple[bytes, str]:
             state.level = _LEVELS[word] if match["number"] != "0" else 0
             if word == "plain":
                 state.hidden, state.font = False, codes.font
-        elif word == "v":
+        elif word in ("v", "deleted"):
             state.hidden = match["number"] != "0"
         elif word == "uc":
             state.skipped = int(match["number"] or 1)

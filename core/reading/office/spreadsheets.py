@@ -87,7 +87,7 @@ class Workbook:
         headed = any(block.kind == "heading" for block in document.blocks)
         if not headed and len(self._visible) == 1:
             out.section(self._visible[0])
-        ConvertedReader(document, out, sheets=True)
+        ConvertedReader(document, out, sheets=True, hidden_sheets=self.hidden_sheets)
         if self._media_type == file_types.XLSX:
             self._write_drawn(out)
 
