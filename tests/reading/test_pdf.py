@@ -73,6 +73,18 @@ def test_lines_of_a_column_become_paragraphs() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("lines", "text"),
+    [
+        ("The har\ufffebour of basalt is old and the ships in it are older", "The harbour of basalt is old"),
+        ("The light burns for 24-\nhour shifts, and it is never put out at all", "for 24-hour shifts"),
+        ("This is a method that is based on DNA\ufffebased analysis of the leaves", "on DNA-based analysis"),
+    ],
+)
+def test_broken_word_is_joined_and_a_compound_keeps_its_hyphen(lines: str, text: str) -> None:
+    assert text in unwrap_lines(lines)
+
+
 def test_lists_and_chinese_lines_keep_their_form() -> None:
     items = (
         "- one thing that is long enough to fill the line\n- another thing that is as long as the first one"

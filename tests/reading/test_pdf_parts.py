@@ -108,6 +108,17 @@ def test_filled_fields_are_read_with_their_labels() -> None:
     )
 
 
+def test_hidden_fields_are_counted_and_passwords_are_dots() -> None:
+    fields = [
+        widget("/FT /Tx /T (f1) /TU (Ship) /V (Gull)", 696).replace("/F 4", "/F 2"),
+        widget("/FT /Tx /Ff 8192 /T (f2) /TU (Code) /V (4711)", 666),
+    ]
+    root = "/AcroForm << /Fields [7 0 R 8 0 R] >>"
+    article = read(page(line("Form"), *fields, root=root, annotations=[7, 8]))
+    assert article.text == "Form\n\nCode: ••••"
+    assert article.left_out == "1 hidden field was not read"
+
+
 def test_form_with_a_script_is_read_without_running_it() -> None:
     script = "/AA << /C << /S /JavaScript /JS (event.value = 'computed') >> >>"
     field = widget(f"/FT /Tx /T (sum) /V (12) {script}", 696)

@@ -15,6 +15,8 @@ _LABEL = 160
 _BESIDE = 300.0
 """Points to the right of a check box where its label is looked for."""
 _OFF = ("", "Off")
+_PASSWORD = 1 << 13
+"""The flag of a text field whose value viewers show as dots."""
 _UNITS = 65_536
 """UTF-16 units of a field's value or a note."""
 
@@ -48,7 +50,11 @@ def page_annotations(page: Any, text_page: Any, form: Any, unread: Counter[str])
                 line = ""
             else:
                 line = _note(raw, annotation, box, text_page)
-            if line:
+            if line and raw.FPDFAnnot_GetFlags(annotation) & (
+                raw.FPDF_ANNOT_FLAG_HIDDEN | raw.FPDF_ANNOT_FLAG_NOVIEW
+            ):
+                unread["hidden field" if kind == raw.FPDF_ANNOT_WIDGET else "hidden note"] += 1
+            elif line:
                 found.append((-box[3], line))
         finally:
             raw.FPDFPage_CloseAnnot(annotation)
@@ -85,6 +91,8 @@ def _field(raw: Any, annotation: Any, box: Box, text_page: Any, form: Any) -> st
         value = ", ".join(_selected(raw, annotation, form)) or text(raw.FPDFAnnot_GetFormFieldValue)
     elif kind == raw.FPDF_FORMFIELD_TEXTFIELD:
         value = text(raw.FPDFAnnot_GetFormFieldValue)
+        if raw.FPDFAnnot_GetFormFieldFlags(form, annotation) & _PASSWORD:
+            value = "•" * len(value)
     else:
         return ""
     value = normalize(value[:_LONGEST])

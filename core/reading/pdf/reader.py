@@ -27,6 +27,7 @@ _SENTENCE_END = re.compile(r"[.!?…:;。！？：；)\]»”\"']\s*$")
 _LINE_END = re.compile(r"[\x02\ufffe](?:\r?\n)?|\r\n?")
 """pdfium replaces a hyphen and its line end by one character."""
 _LIST_ITEM = re.compile(r"\s*(?:[-•*–·▪◦]|\(?\d{1,3}[.)]|[a-z]\))\s")
+_BROKEN = re.compile(r"\w[-\u2010\u00ad]$")
 _DATE = re.compile(r"D:((?:19|20)\d\d)(0[1-9]|1[0-2])?(0[1-9]|[12]\d|3[01])?")
 
 
@@ -96,7 +97,7 @@ def open_pdf(body: bytes) -> Any:
 def unwrap_lines(text: str) -> str:
     """Join the lines of a printed column into paragraphs.
 
-    A full line that does not end a sentence continues in the next.
+    A full line that does not end a sentence continues in the next, and so does a broken word.
     """
     lines = [line.strip() for line in _LINE_END.sub(_broken_word, text).split("\n")]
     widths = sorted(len(line) for line in lines if line)
@@ -109,9 +110,9 @@ def unwrap_lines(text: str) -> str:
         if not line:
             open_end = False
             continue
-        if open_end and not _LIST_ITEM.match(line):
-            before = paragraphs[-1]
-            paragraphs[-1] = _join_lines(before, line)
+        is_broken = bool(paragraphs) and line[0].islower() and _BROKEN.search(paragraphs[-1])
+        if (open_end and not _LIST_ITEM.match(line)) or is_broken:
+            paragraphs[-1] = _join_lines(paragraphs[-1], line)
         else:
             paragraphs.append(line)
         open_end = len(line) >= full and not (_SENTENCE_END.search(line) and len(line) < 0.95 * widths[-1])
@@ -123,10 +124,10 @@ def _broken_word(end: re.Match[str]) -> str:
 
 
 def _join_lines(before: str, line: str) -> str:
-    if before.endswith(("\u00ad", "\u2010", "-")) and line[:1].islower():
-        return before[:-1] + line
-    if before.endswith("\u00ad"):
-        return f"{before[:-1]}-{line}"
+    if before.endswith("\u00ad") or (line[0].islower() and _BROKEN.search(before)):
+        # "24-hour" and "DNA-based" keep their hyphen.
+        is_word = line[0].islower() and before[-2:-1].islower()
+        return f"{before[:-1]}{'' if is_word else '-'}{line}"
     wide = bool(before) and "\u3000" <= before[-1] <= "\u9fff" and "\u3000" <= line[0] <= "\u9fff"
     return before + ("" if wide else " ") + line
 
