@@ -88,12 +88,11 @@ def _charts(tuned: Callable[[], Run]) -> None:
             markup.show_empty(f"No map: the vectors of the passages {why}.", "scatter_plot")
         else:
             points = passage_charts.shown_points(table, projected)
-            note = (
-                f"{len(points):,} of {pluralize(len(table), 'passage')}" if len(points) < len(table) else ""
-            )
+            count = f"{len(points):,} of {len(table):,}" if len(points) < len(table) else ""
             legend = ("context", "context"), ("question", "question")
             hint = f"A view in two dimensions, which keep {sum(projected.explained):.0%} of the variance of the vectors."
-            markup.show(markup.section_heading("Embedding map", note, *legend, hint=hint))
+            hint += f" {count} passages are drawn." if count else ""
+            markup.show(markup.section_heading("Embedding map", count, *legend, hint=hint))
             st.plotly_chart(
                 passage_charts.embedding_map(run, table, projected, dark=dark),
                 key="map",
