@@ -238,7 +238,7 @@ def _library(browser: Browser, site: Site, folder: Path) -> None:
 
 
 def _filled(browser: Browser, folder: Path) -> None:
-    """A large run with the embedder that is shipped: while its answer is written, and when every passage is embedded.
+    """A large run with the embedder that is shipped, when every passage is embedded.
 
     The chat model of the loopback world writes as slowly as one on this machine.
     """
@@ -255,18 +255,15 @@ def _filled(browser: Browser, folder: Path) -> None:
             group = app.keyed(f"group_{knob.partition('_')[0]}").locator("summary")
             group.click()
             app.type_number(knob, str(value))
-            app.at_rest()
+            expect(app.keyed("changed_settings")).to_contain_text(str(value))  # drawn after the control
             group.click()
         app.field("question").fill(world_question(0))
         app.field("question").press("Enter")
-        app.own("status-line").filter(has_text="the rest follow").wait_for()
-        expect(page.get_by_test_id("data-grid-canvas").first).to_be_visible()
+        settled(app)
         page.mouse.move(0, 0)
-        page.get_by_test_id("stSidebarContent").evaluate("element => element.scrollTo(0, 0)")
         expect(app.own("tuned").or_(app.own("status-line"))).not_to_contain_text(
             "follow", timeout=5 * PATIENCE
         )
-        settled(app)
         page.get_by_test_id("stSidebarContent").evaluate("element => element.scrollTo(0, 0)")
         pictured(page, folder / "filled.png")
         page.context.close()
