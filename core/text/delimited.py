@@ -1,11 +1,12 @@
 """Read delimited text (CSV and its relatives) as spreadsheets write it, for documents and data sets alike."""
 
 import csv
-import re
 from collections.abc import Iterator, Sequence
 from io import StringIO
 from itertools import islice
 from typing import Any
+
+import regex as re
 
 from core.errors import OpenQueryError
 
