@@ -88,10 +88,12 @@ def _charts(tuned: Callable[[], Run]) -> None:
             markup.show_empty(f"No map: the vectors of the passages {why}.", "scatter_plot")
         else:
             points = passage_charts.shown_points(table, projected)
-            count = f"{len(points):,} of {len(table):,}" if len(points) < len(table) else ""
+            count = ""
             legend = ("context", "context"), ("question", "question")
             hint = f"A view in two dimensions, which keep {sum(projected.explained):.0%} of the variance of the vectors."
-            hint += f" {count} passages are drawn." if count else ""
+            if len(points) < len(table):
+                count = f"{len(points):,} of {len(table):,}"
+                hint += f" Drawn: {len(points):,} of {pluralize(len(table), 'passage')}."
             markup.show(markup.section_heading("Embedding map", count, *legend, hint=hint))
             st.plotly_chart(
                 passage_charts.embedding_map(run, table, projected, dark=dark),
