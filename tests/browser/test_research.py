@@ -35,12 +35,15 @@ def test_a_question_is_answered_with_every_phase_on_screen(app: App) -> None:
     expect(app.slider("search_results")).to_have_value("4")
     expect(app.keyed("changed_settings")).to_contain_text("Results per query 4 was 5")
     app.field("question").fill(QUESTION)
-    app.field("question").press("Control+Enter")
+    app.number_field("rank_top_k").fill("5")
+    app.go.click()  # which ends the typing too
     app.finished()
+    expect(app.slider("rank_top_k")).to_have_value("5")
+    expect(app.own("tuned")).to_have_count(0)
     for phase in PHASES:
         expect(app.step(phase)).to_have_class(done_or_running("done"))
     expect(app.answer.locator('a[href^="#src-"]').first).to_be_visible()
-    expect(app.own("source")).to_have_count(6)
+    expect(app.own("source")).to_have_count(5)
     head = app.keyed("answer_head")
     expect(head).to_contain_text("Extractive")
     expect(head).to_contain_text("Demo library")

@@ -17,6 +17,7 @@ from core.config.settings import HANDBOOK
 from core.run.state import Run
 from core.text.sanitize import has_words, pluralize
 from pages.parts import address, browser, document_library, markup, runtime, services, widgets
+from pages.parts.serving import streamlit_patches
 from pages.parts.sidebar.knob_control import control, default, group_of_controls, key, value_of
 from pages.parts.sidebar.number_control import forget_typed
 
@@ -26,6 +27,8 @@ TUNED = tuple(dict(LIVE))
 NEXT_QUESTION = "next question"
 LIVE_FRAGMENT, RESET_FRAGMENT = "live_knobs", "reset_live_knobs"
 """Sidebar fragments: the live knobs, and the changed settings. Each live control is a fragment too."""
+_CHANGE = "setting_changed"
+"""Session key: whether a control has changed that the list of changed settings does not show yet."""
 NEXT = (
     ("plan", "Queries", "edit_note"),
     ("search", "Search", "travel_explore"),
@@ -57,12 +60,14 @@ def adopt(run: Run) -> None:
 
 def set_controls(knobs: Knobs, *groups: str, prefix: str = "knob") -> None:
     """Set the controls of some or all groups from knobs."""
-    forget_typed()
+    values: dict[str, Any] = {}
     for parameter in parameters():
         if not groups or parameter.group in groups:
             value = getattr(getattr(knobs, parameter.group), parameter.name)
             value = list(value) if parameter.items else value
-            st.session_state[key(parameter, prefix)] = getattr(value, "value", value)
+            values[key(parameter, prefix)] = getattr(value, "value", value)
+    forget_typed(values)
+    st.session_state.update(values)
 
 
 def knobs() -> Knobs:
@@ -164,7 +169,9 @@ def _all_settings(run: Run | None, moved: Callable[[str], object]) -> None:
     _live_sidebar(run, moved)
     markup.show(markup.section_heading("More", NEXT_QUESTION))
     for group, title, symbol in NEXT:
-        group_of_controls(group, title, symbol, partial(_of, group), changed=_draw_changed)
+        group_of_controls(
+            group, title, symbol, partial(_of, group), on_change=_note_change, drawn=_draw_changed
+        )
 
 
 def _found(words: str, run: Run | None, moved: Callable[[str], object]) -> None:
@@ -193,9 +200,18 @@ def _base(run: Run | None, parameter: Parameter) -> Any:
     return list(value) if parameter.items else getattr(value, "value", value)
 
 
-def _draw_changed(fragment: str) -> None:
-    """Draw the fragment of a changed control again, and the list of changed settings."""
-    st.rerun([fragment, RESET_FRAGMENT])
+def _note_change() -> None:
+    st.session_state[_CHANGE] = True
+
+
+def _draw_changed() -> None:
+    """Draw the list of changed settings again, after the fragment of a changed control.
+
+    Not in the callback of the control: its request would come before that fragment, or before the page of a question
+    that is asked by the same click.
+    """
+    if st.session_state.pop(_CHANGE, False):
+        streamlit_patches.rerun_fragment(RESET_FRAGMENT)
 
 
 @st.fragment(key=LIVE_FRAGMENT)
@@ -203,13 +219,12 @@ def _live_sidebar(run: Run | None, moved: Callable[[str], object]) -> None:
     tunable = run is not None and not run.live and run.index is not None
     for group, title in LIVE:
         markup.show(markup.section_heading(title, "this run" if tunable else NEXT_QUESTION))
-        options: dict[str, Any] = (
-            {"moved": moved} if run else {"on_change": partial(_draw_changed, LIVE_FRAGMENT)}
-        )
+        options: dict[str, Any] = {"moved": moved} if run else {"on_change": _note_change}
         live(group, title, run, **options)
     if tunable:
         with st.container(key="tuned_link"):
             browser.copy_link()
+    _draw_changed()
 
 
 @st.fragment(key=RESET_FRAGMENT)
@@ -325,7 +340,9 @@ def run_controls() -> None:
     st.caption(selected.summary)
     if selected is Method.AGENT:
         control(steps)
-    group_of_controls("run", "Budget", "payments", lambda: budgets, changed=_draw_changed)
+    group_of_controls(
+        "run", "Budget", "payments", lambda: budgets, on_change=_note_change, drawn=_draw_changed
+    )
     if today := _today():
         st.caption(today)
 

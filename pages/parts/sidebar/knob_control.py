@@ -1,7 +1,6 @@
 """The control of a knob, generated from its bounds, title and description."""
 
 from collections.abc import Callable, Iterable
-from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -11,7 +10,7 @@ from core.model.passage_urls import site
 from core.run.state import Run
 from core.text.sanitize import distinct_labels, one_line
 from pages.parts import runtime
-from pages.parts.sidebar.number_control import number_control
+from pages.parts.sidebar.number_control import just_typed, number_control
 
 MAX_SEGMENT_CHARACTERS = 24
 """Characters that fit in a row of the sidebar. Longer choices become a select box."""
@@ -30,8 +29,12 @@ def default(parameter: Parameter) -> Any:
 
 def value_of(parameter: Parameter, prefix: str = "knob") -> Any:
     """Return the value of a knob's control, or its default without one."""
+    name = key(parameter, prefix)
+    typed = just_typed(name)
+    if typed is not None:
+        return typed
     try:
-        return st.session_state[key(parameter, prefix)]
+        return st.session_state[name]
     except KeyError:
         return default(parameter)
 
@@ -78,27 +81,25 @@ def control(parameter: Parameter, *, run: Run | None = None, prefix: str = "knob
         st.text_input(parameter.title, max_chars=parameter.longest, **common)
 
 
+@st.fragment
 def group_of_controls(
     name: str,
     title: str,
     symbol: str,
     knobs: Callable[[], Iterable[Parameter]],
     *,
-    changed: Callable[[str], object],
+    on_change: Callable[[], object],
+    drawn: Callable[[], object],
 ) -> None:
-    """Draw the controls of a group for the next run.
+    """Draw the controls of a group for the next run, and then call `drawn`.
 
-    A closed group is not sent. The group is a fragment, and a change calls `changed` with its key.
+    A closed group is not sent. `on_change` is the callback of the controls.
     """
-    fragment = f"controls_{name}"
-
-    def draw() -> None:
-        expander = st.expander(
-            title, icon=f":material/{symbol}:", key=f"group_{name}", type="compact", on_change="rerun"
-        )
-        if expander.open:
-            with expander:
-                for knob in knobs():
-                    control(knob, on_change=partial(changed, fragment))
-
-    st.fragment(draw, key=fragment)()
+    expander = st.expander(
+        title, icon=f":material/{symbol}:", key=f"group_{name}", type="compact", on_change="rerun"
+    )
+    if expander.open:
+        with expander:
+            for knob in knobs():
+                control(knob, on_change=on_change)
+    drawn()

@@ -130,20 +130,32 @@ def _take(
         moved()
 
 
-def _keep_typed(key: str) -> None:
-    """Set the slider to the number that was just typed.
+def just_typed(key: str) -> float | None:
+    """Return the number that was just typed, while the browser may still send the slider's previous value.
 
-    A second number typed at once ends the script before it has drawn the slider, and the browser then sends
-    the slider's previous value.
+    It does so after a second number, or a click, that ends the script before it has drawn the slider.
     """
     typed: _Typed | None = st.session_state.get(_TYPED, {}).get(key)
     if typed and st.session_state.get(key) == typed.before and time.monotonic() - typed.at < SETTLING:
-        st.session_state[key] = typed.number
+        return typed.number
+    return None
 
 
-def forget_typed() -> None:
-    """Forget typed numbers. Call this when other code sets sliders."""
-    st.session_state.pop(_TYPED, None)
+def _keep_typed(key: str) -> None:
+    """Set the slider to the number that was just typed."""
+    number = just_typed(key)
+    if number is not None:
+        st.session_state[key] = number
+
+
+def forget_typed(values: Mapping[str, object] | None = None) -> None:
+    """Forget typed numbers. Call this when other code sets sliders, by their keys to `values`.
+
+    A number that is set again is kept, as the browser may still send the value before it.
+    """
+    typed: dict[str, _Typed] = st.session_state.get(_TYPED, {})
+    set_to = values or {}
+    st.session_state[_TYPED] = {key: one for key, one in typed.items() if set_to.get(key) == one.number}
 
 
 def _number(text: str, *, whole: bool) -> int | float | None:
