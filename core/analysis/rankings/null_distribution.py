@@ -25,8 +25,7 @@ class NullDistribution:
     """This question's cosines against those of unrelated questions.
 
     `question_shares` and `unrelated_shares` are shares of the passages in the bins between `edges`. `percentile_99` and
-    `median` are of the unrelated questions' cosines. `above` of this question's cosines exceed `percentile_99`. Chance
-    alone would explain `expected`.
+    `median` are of the unrelated questions' cosines. `above` of this question's cosines exceed `percentile_99`.
     """
 
     edges: tuple[float, ...]
@@ -36,7 +35,6 @@ class NullDistribution:
     percentile_99: float
     median: float
     above: int
-    expected: float
     context_above: int
     context: int
     lowest_in_context: float | None
@@ -79,7 +77,6 @@ async def null_distribution(run: Run, embed: Embed) -> NullDistribution | None:
         percentile_99=percentile_99,
         median=float(np.median(unrelated)),
         above=int((finite > percentile_99).sum()),
-        expected=len(finite) * (100 - PERCENTILE) / 100,
         context_above=sum(score > percentile_99 for score in context),
         context=len(context),
         lowest_in_context=min(context, default=None),

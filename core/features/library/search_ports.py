@@ -6,11 +6,11 @@ Every stage after the search treats a passage like a page (decision 0008).
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+from cachetools import LRUCache
 from numpy.typing import NDArray
 
 from core.config.knobs import MOST_COLLECTIONS, SearchKnobs
@@ -49,7 +49,7 @@ class SearchableCollections:
 
     def __init__(self, collections: PassageSearch) -> None:
         self.collections = collections
-        self._found: OrderedDict[tuple[str, str], LibraryPassage] = OrderedDict()
+        self._found: LRUCache[tuple[str, str], LibraryPassage] = LRUCache(_CACHED)
 
     async def nearest(
         self, name: str, vector: NDArray[np.float32], limit: int, embed: CachedEmbed
@@ -67,9 +67,6 @@ class SearchableCollections:
         for neighbour in neighbours:
             check_embedder(name, neighbour.passage.embedder, embed.identity)
             self._found[name, neighbour.passage.id] = neighbour.passage
-            self._found.move_to_end((name, neighbour.passage.id))
-        while len(self._found) > _CACHED:
-            self._found.popitem(last=False)
         return neighbours
 
     async def get(self, name: str, passage: str) -> LibraryPassage | None:
