@@ -135,11 +135,7 @@ def chosen_part() -> Part:
 
 def draw() -> None:
     """Draw the chosen part of a finished run."""
-    run = page_frame.chosen_run(
-        "Explain",
-        "Why a run answered as it did, and what other settings would have changed.",
-        page_frame.EXPLAIN,
-    )
+    run = page_frame.chosen_run()
     part = chosen_part()
     if part is not PARTS["what-if"]:
         compare_config.leave_address()

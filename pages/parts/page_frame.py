@@ -49,21 +49,22 @@ def dark() -> bool:
     return bool(st.context.theme.type == "dark")
 
 
-def chosen_run(title: str, lead: str, page: str) -> Run:
+def chosen_run() -> Run:
     """Return the run to show. Without a run, or with a running run, the page says so and stops."""
     with errors_stop_page:
         run = runtime.current()
     address.keep_history(run)
     refusal()
     if run is None:
-        markup.show(markup.title(title, lead))
-        _latest(page)
+        lead = "Why a run answered as it did, and what other settings would have changed."
+        markup.show(markup.title("Explain", lead))
+        _latest()
         st.stop()
     if st.session_state.get("framed_run") != run.id:
         for name in SESSION_KEYS_OF_RUN:
             st.session_state.pop(name, None)
         st.session_state["framed_run"] = run.id
-    head(title, run)
+    _head(run)
     if run.live:
         text = "The run is in progress. This page updates when it has finished."
         waiting(lambda: not _is_live(run.id), "hourglass_empty", text, key="waiting")
@@ -108,17 +109,17 @@ def _filling(run: Run) -> None:
     )
 
 
-def head(title: str, run: Run) -> None:
+def _head(run: Run) -> None:
     """Draw a run's heading, with a link to its answer."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="run_head"):
-        markup.show(div(".oq-run-head")[span[title], h1(dir="auto")[run.question]])
+        markup.show(div(".oq-run-head")[span["Explain"], h1(dir="auto")[run.question]])
         st.page_link(
             runtime.RESEARCH, label="Answer", icon=":material/arrow_back:", query_params={"run": run.id}
         )
 
 
 @errors_inline
-def _latest(page: str) -> None:
+def _latest() -> None:
     runs = runtime.history(LATEST_RUNS)
     if not runs:
         markup.show_empty("No runs yet. Ask a question first.", "history")
@@ -128,7 +129,7 @@ def _latest(page: str) -> None:
     with st.container(key="latest_runs", gap="xsmall"):
         for run in runs:
             st.page_link(
-                page,
+                EXPLAIN,
                 label=markdown_label(run.question, 160),
                 icon=":material/arrow_forward:",
                 query_params={"run": run.id},
