@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -53,17 +54,49 @@ def parsed_body(response: httpx.Response) -> Any:
 
 def provider_text(body: Any, key: str) -> str:
     """Return a provider's error message, or "". It is on one line, without the key."""
-    if isinstance(body, dict):
-        inner = body.get("error", body)
-        message = inner.get("message") if isinstance(inner, dict) else inner
-        raw = inner.get("metadata") if isinstance(inner, dict) else None
-        if isinstance(raw, dict) and isinstance(raw.get("raw"), str):  # OpenRouter: the upstream's own words
-            message = f"{message}: {raw['raw']}"
-        message = message if isinstance(message, str) else body.get("detail") or body.get("message") or ""
-    else:
-        message = body if isinstance(body, str) and "<" not in body[:200] else ""
-    message = message if isinstance(message, str) else ""
+    message = _words(body)
+    if isinstance(body, str) and "<" in body[:200]:  # a web page
+        return ""
     return one_line(message.replace(key, "[key]") if key else message, 300).rstrip(".")
+
+
+_WORDS = (
+    *(
+        "message",
+        "error_message",
+        "error_msg",
+        "errmsg",
+        "msg",
+        "status_msg",
+        "detail",
+        "description",
+        "error",
+    ),
+    *("reason", "code", "type"),
+)
+"""Fields with the words of an error, the clearest first."""
+
+
+def _words(error: Any, depth: int = 6) -> str:
+    """Return the words of an error in any shape: text, JSON in a text, a list, or an object within others."""
+    if isinstance(error, str):
+        if error.lstrip()[:1] in ("{", "[") and depth:
+            with suppress(ValueError):
+                return _words(lenient_json(error.encode(errors="replace")), depth - 1) or error
+        return error
+    if isinstance(error, list) and depth:
+        return next((words for row in error if (words := _words(row, depth - 1))), "")
+    if not isinstance(error, dict) or not depth:
+        return str(error) if isinstance(error, int) and not isinstance(error, bool) and error else ""
+    inner = [error[name] for name in ("error", "errors") if isinstance(error.get(name), dict | list)]
+    inner += [error[name] for name in _WORDS if name in error]
+    words = next((words for value in inner if (words := _words(value, depth - 1))), "")
+    if isinstance(error.get("loc"), list):  # Pydantic: the field
+        return f"{'.'.join(map(str, error['loc']))}: {words}"
+    upstream = error.get("metadata")  # OpenRouter: the upstream's own words
+    if isinstance(upstream, dict) and (raw := _words(upstream.get("raw"), depth - 1)):
+        return f"{words}: {raw}"
+    return words
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

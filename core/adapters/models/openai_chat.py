@@ -295,6 +295,8 @@ def _model_names(reply: Any) -> set[str]:
 def _model_name(row: Any) -> str:
     if isinstance(row, str):
         return row
+    if not isinstance(row, dict):
+        return ""
     return next(
         (row[key] for key in ("id", "model", "name") if isinstance(row.get(key), str) and row[key]), ""
     )

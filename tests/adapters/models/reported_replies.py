@@ -122,6 +122,8 @@ BREAKS = (
     Report("error by its object", text(LEFT, end=sse({"object": "error", "message": "CUDA", "code": 500}) + DONE), failure="CUDA", **BROKEN),
     Report("list of an error", text(LEFT, end=sse([{"error": {"code": 503, "message": "Overloaded"}}]) + DONE), failure="Overloaded", **BROKEN),
     Report("status beside", text(LEFT, end=sse({"base_resp": {"status_code": 1013, "status_msg": "Unknown"}}) + DONE), failure="Unknown", **BROKEN),
+    Report("error beside null choices", text(LEFT, end=sse({"choices": None, "error_message": "Gone"}) + DONE), failure="Gone", **BROKEN),
+    Report("error as a field of its own", text(LEFT, end=b'error: {"code": 500, "message": "Gone"}\n\n' + DONE), failure="Gone", **BROKEN),
     Report("native reason", text(LEFT, end=sse({"choices": [{"delta": {}, "finish_reason": "stop", "native_finish_reason": "network_error"}]}) + DONE), failure="network_error", **BROKEN),
     Report("native reason in another word", text(LEFT, end=sse({"choices": [{"delta": {}, "finish_reason": "stop", "native_finish_reason": "UPSTREAM_TIMEOUT"}]}) + DONE), failure="UPSTREAM_TIMEOUT", **BROKEN),
     Report("reason of no resources", text(LEFT, end=chunk({}, finish="insufficient_system_resource") + DONE), failure="insufficient_system_resource", **BROKEN),

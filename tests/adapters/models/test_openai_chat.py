@@ -259,6 +259,22 @@ def elsewhere() -> Reply:
         (failure(429, "Slow down", retry_after="3600"), "takes no more requests", "3,600 seconds"),
         (elsewhere(), "sends requests elsewhere (307)", "base URL"),
         (failure(418, "I am a teapot"), "refused the request (418): I am a teapot", "base URL"),
+        (
+            json_reply([{"error": {"code": 400, "message": "Key expired"}}], status=400),
+            ": Key expired.",
+            "base URL",
+        ),
+        (
+            json_reply({"detail": [{"loc": ["body", "top"], "msg": "Too high"}]}, status=422),
+            ": body.top: Too high.",
+            "base URL",
+        ),
+        (
+            json_reply({"success": False, "errors": [{"code": 7, "message": "No seat"}]}, status=400),
+            ": No seat.",
+            "base URL",
+        ),
+        (failure(400, '{"error": {"message": "Deep down"}}'), ": Deep down.", "base URL"),
     ],
 )
 async def test_refusal_says_what_to_do_and_is_not_repeated(
@@ -333,7 +349,7 @@ async def test_server_without_stream_options_is_not_asked_for_them_again(
 ) -> None:
     fake_openai.chats.extend(
         (
-            failure(400, "Unrecognized request argument supplied: stream_options"),
+            json_reply({"detail": [{"loc": ["body", "stream_options"], "msg": "Not permitted"}]}, status=422),
             failure(400, "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."),
             failure(400, "Unsupported value: 'temperature' does not support 0.2 with this model."),
         )

@@ -26,7 +26,7 @@ _MAX_EVENT_BYTES = 4_000_000
 _USAGE_WAIT = 2.0
 """Seconds to wait for the token counts after the reply itself is complete."""
 _LINE_END = re.compile(rb"\r\n|\n|\r(?!\Z)")
-_FIELD = re.compile(rb"[ \t]*(data|event|id|retry)[ \t]*:[ ]?(.*)", re.IGNORECASE | re.DOTALL)
+_FIELD = re.compile(rb"[ \t]*(data|event|id|retry|error)[ \t]*:[ ]?(.*)", re.IGNORECASE | re.DOTALL)
 _DATA_AGAIN = re.compile(r"(?:data:\s*)+", re.IGNORECASE)
 _MOST_LINES, _MOST_REST = 16, 200_000
 """The maximum data lines tried as JSON before their end, and lines of an unstreamed body."""
@@ -141,6 +141,9 @@ class _FrameReader:
             yield from self._flush()
         elif field := _FIELD.fullmatch(line):
             name, value = field[1].lower(), field[2]
+            if name == b"error":  # in the place of an event's name and data
+                yield from self._flush()
+                self._event, name = "error", b"data"
             if name == b"data":
                 if self._is_whole():  # the blank line is missing
                     event = self._event

@@ -3,9 +3,8 @@
 Servers name and structure them differently. Each part is searched under all its known names.
 """
 
-import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -120,13 +119,12 @@ class MessageReader:
         for holder in (value, choice, delta if isinstance(delta, dict) else {}):
             for name in ("error", "errors"):
                 if name in holder and _is_error(holder.get(name)):
-                    error = holder if holder[name] is True else _innermost(holder[name])
-                    return provider_text({"error": _with_message(error)}, self._key)
+                    return provider_text(holder if holder[name] is True else holder[name], self._key)
         state = value.get("base_resp")  # MiniMax
         if isinstance(state, dict) and _is_error(state.get("status_code")):
-            return provider_text(content_text(state.get("status_msg")), self._key)
-        if "choices" not in value and _says_error(value):
-            return provider_text(_with_message(value), self._key)
+            return provider_text(state, self._key)
+        if not value.get("choices") and _says_error(value):
+            return provider_text(value, self._key)
         return None
 
     def _read_message(self, value: dict[str, Any], choice: dict[str, Any], part: Part) -> None:
@@ -251,30 +249,10 @@ def _is_error(value: Any) -> bool:
     return bool(value) and str(value).strip().lower() not in _NO_ERROR
 
 
-def _innermost(error: Any, depth: int = 4) -> Any:
-    """Find the error inside its wrappers. These are a list, a field, or JSON in a text."""
-    if isinstance(error, str) and error.lstrip()[:1] == "{":
-        try:
-            error = json.loads(error, strict=False)
-        except (ValueError, RecursionError):
-            return error
-    inner: Any = error
-    if isinstance(error, list):
-        inner = next(filter(_is_error, error), None)
-    elif isinstance(error, dict) and not error.get("message"):
-        inner = error.get("error") or error
-    return inner if inner is error or not depth else _innermost(inner, depth - 1)
-
-
 def complaint(value: Mapping[str, Any], key: str) -> str:
     """Return the complaint in a non-reply object, or ""."""
-    detail = value.get("detail")
-    if isinstance(detail, list):
-        detail = next((row.get("msg") for row in detail if isinstance(row, dict)), "")
-    words = value.get("message") or value.get("msg")
-    if not detail and any(_is_error(value.get(name)) for name in ("code", "status_code", "errcode")):
-        detail = words
-    return provider_text({"error": detail}, key) if isinstance(detail, str) else ""
+    is_error = value.get("detail") or any(map(_is_error, map(value.get, ("code", "status_code", "errcode"))))
+    return provider_text(value, key) if is_error else ""
 
 
 def _says_error(value: dict[str, Any]) -> bool:
@@ -285,18 +263,6 @@ def _says_error(value: dict[str, Any]) -> bool:
         or value.get("success") is False
         or any(_is_error(value.get(name)) for name in ("error_msg", "error_message", "errmsg", "error_code"))
     )
-
-
-def _with_message(error: Any) -> Any:
-    """Move an error's words to `message`. They may be under another name."""
-    if not isinstance(error, dict) or (isinstance(error.get("message"), str) and error["message"]):
-        return error
-    names = ("error_msg", "error_message", "errmsg", "msg", "detail", "description", "reason", "code", "type")
-    words: Iterable[Any] = (error.get(name) for name in names)
-    return {
-        **error,
-        "message": next((str(word) for word in words if isinstance(word, str | int) and word), ""),
-    }
 
 
 # --- token counts -----------------------------------------------------------------------------------------
