@@ -108,13 +108,13 @@ class _Reply:
     def __init__(self, limits: ReplyLimits, tools: Sequence[str], habit: ThoughtHabit | None) -> None:
         self._limits = limits
         self._thoughts = ThoughtSplitter(habit, calls=bool(tools))
-        self._written = WrittenCalls(tools)
+        self._written, self._pondered = WrittenCalls(tools), WrittenCalls(tools)
         self._calls = ToolCallAssembler(tools)
         self._surrogates = _SurrogateJoiner()
         self._usage: Mapping[str, Any] | None = None
         self._room = limits.characters
         self._characters = 0
-        self._refused = self._called = False
+        self._refused = self._called = self._said = False
         self.begun = False
 
     @property
@@ -151,11 +151,15 @@ class _Reply:
         yield from self._without_calls(self._thoughts.end(complete=complete))
         text, written = self._written.end(search=complete and not self._calls.begun)
         if text:
+            self._said = True
             self._characters += len(text)
             yield StreamChunk(text_delta=text)
         if not complete:
             return
-        for call in (*self._calls.calls(), *written):
+        calls = (*self._calls.calls(), *written)
+        if not calls and not self._said:  # a model may call a tool without ending its thoughts first
+            calls = self._pondered.end(only_marked=True)[1]
+        for call in calls:
             self._called = True
             yield StreamChunk(tool_call=call)
 
@@ -173,7 +177,10 @@ class _Reply:
         for chunk in chunks:
             if chunk.takes_back:
                 self._written.forget()
+                self._said = False
+            self._pondered.read(chunk.reasoning_delta)
             text = self._written.read(chunk.text_delta)
+            self._said = self._said or bool(text.strip())
             if text or chunk.reasoning_delta:
                 yield chunk if text == chunk.text_delta else replace(chunk, text_delta=text)
 

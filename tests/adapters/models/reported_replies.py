@@ -68,6 +68,14 @@ def counts(**usage: Any) -> bytes:
 HALVES = ("Tide mills turn at ", "ebb [1]. Ponds store the flood [2].")
 ARGUMENTS = json.dumps(CALL[1])
 OTHER_ARGUMENTS = json.dumps(OTHER[1])
+MARKED = f'<tool_call>{{"name": "search", "arguments": {ARGUMENTS}}}</tool_call>'
+DAMAGED = (
+    f"{ARGUMENTS}}}",
+    ARGUMENTS[:-1],
+    ARGUMENTS[:-1] + ",}",
+    "{query: 'tide mill'}",
+    '{"query": "tide\\ mill"}',
+)
 CALLED: dict[str, Any] = {"answer": "", "calls": (CALL,), "finish": "tool_calls", "tools": TOOLS}
 TWICE: dict[str, Any] = CALLED | {"calls": (CALL, OTHER)}
 THINKS: dict[str, Any] = {"thought": THOUGHT}
@@ -154,6 +162,7 @@ THOUGHTS = (
     Report("channels", text(f"<|channel|>analysis<|message|>{THOUGHT}<|end|><|start|>assistant<|channel|>final<|message|>{ANSWER}<|return|>"), **THINKS),
     Report("channels without their tokens", text(f"analysis{THOUGHT}assistantfinal{ANSWER}"), **THINKS),
     Report("channel of another family", text(f"<|channel>thought\n{THOUGHT}<channel|>{ANSWER}"), **THINKS),
+    Report("channel of another family, in pieces", text(*f"<|channel>thought\n{THOUGHT}<channel|>{ANSWER}"), **THINKS),
     Report("a field of another name", deltas({"chain_of_thought": THOUGHT}, {"content": ANSWER}), **THINKS),
     Report("a role of its own", deltas({"role": "reasoning", "content": THOUGHT}, {"role": "assistant", "content": ANSWER}), **THINKS),
     Report("escaped tags", text(f"&lt;think&gt;{THOUGHT}&lt;/think&gt;{ANSWER}"), **THINKS),
@@ -205,6 +214,8 @@ CALLS = (
     Report("legacy call", deltas({"function_call": {"name": "search", "arguments": ARGUMENTS}}), **CALLED),
     Report("call without a function", called({"name": "search", "arguments": CALL[1], "id": "a"}), **CALLED),
     Report("prefixed name", called(fn("functions.search", ARGUMENTS, id="a", index=0)), **CALLED),
+    Report("numbered name", called(fn("functions.search:0", ARGUMENTS, id="a", index=0)), **CALLED),
+    *(Report(f"arguments, damaged: {damaged[-12:]}", called(fn("search", damaged, id="a", index=0)), **CALLED) for damaged in DAMAGED),
     Report("name in another case", called(fn("Search", ARGUMENTS, id="a", index=0)), **CALLED),
     Report("arguments in a fence", called(fn("search", f"```json\n{ARGUMENTS}\n```", id="a", index=0)), **CALLED),
     Report("call as a part", deltas({"content": [{"type": "tool_use", "id": "a", "name": "search", "input": CALL[1]}]}), **CALLED),
@@ -219,6 +230,12 @@ CALLS = (
     Report("call with keys and values", text("<tool_call>search\n<arg_key>query</arg_key>\n<arg_value>tide mill</arg_value>\n</tool_call>"), **CALLED),
     Report("call as invoked", text('<invoke name="search"><parameter name="query">tide mill</parameter></invoke>'), **CALLED),
     Report("call as Python", text('[search(query="tide mill")]'), **CALLED),
+    Report("calls as Python", text("[search(query='tide mill'), open(url='https://mill.example/')]"), **TWICE),
+    Report("call with bare keys", text('<|tool_call>call:search{query:<|"|>tide mill<|"|>}<tool_call|>'), **CALLED),
+    *(Report(f"call in tags of {space}", text(f'<{space}function_calls>\n<{space}invoke name="search">\n<{space}parameter name="query" string="true">tide mill</{space}parameter>\n</{space}invoke>\n</{space}function_calls>'), **CALLED) for space in ("｜DSML｜", "minimax:")),
+    Report("call within a thought that does not end", text(f"<think>{THOUGHT}\n{MARKED}"), thought=f"{THOUGHT}\n{MARKED}", **CALLED),
+    Report("call in the field of thoughts", deltas({"reasoning_content": MARKED}), thought=MARKED, **CALLED),
+    Report("call that is only considered", deltas({"reasoning": MARKED}, {"content": ANSWER}), thought=MARKED, tools=TOOLS),
     Report("call in special tokens", text(f"<|tool_call_begin|>functions.search:0<|tool_call_argument_begin|>{ARGUMENTS}<|tool_call_end|>"), **CALLED),
     Report("call in a channel", text(f"<|channel|>commentary to=functions.search <|constrain|>json<|message|>{ARGUMENTS}<|call|>"), **CALLED),
     Report("call in single quotes", text("<tool_call>{'name': 'search', 'arguments': {'query': 'tide mill'}}</tool_call>"), **CALLED),

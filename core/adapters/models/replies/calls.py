@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from core.adapters.models.replies.loose_json import loose_value, strict_value
 from core.model import FunctionCall, ToolCall, content_text
 
 UNNAMED = "unnamed"
@@ -15,8 +16,8 @@ UNNAMED = "unnamed"
 _MOST_CALLS, _MOST_CHARACTERS = 200, 20_000
 """Calls of a reply, and characters of a call's arguments: far above any tool's needs."""
 _FENCED = re.compile(r"```\w*\s*(.*?)\s*```", re.DOTALL)
-_AFTER_NAME = re.compile(r"[<|\s(]")
-_BEFORE_NAME = re.compile(r"[.:/]")
+_MORE = re.compile(r"[\w{\[]")
+_BESIDE_NAME = re.compile(r"[<|\s(.:/]+")
 
 
 @dataclass(slots=True)
@@ -167,20 +168,18 @@ def _joined(arguments: str, piece: str) -> str:
 
 
 def offered_name(name: str, names: Sequence[str]) -> str:
-    """Return a function's name as it was offered. A prefix and additional tokens are removed, and case is ignored."""
+    """Return a function's name as it was offered. Prefixes, numbers and tokens beside it are removed, and case too."""
     stripped = name.strip()
-    for bare in (
-        stripped,
-        _AFTER_NAME.split(stripped)[0],
-        _BEFORE_NAME.split(_AFTER_NAME.split(stripped)[0])[-1],
-    ):
-        if found := next((offered for offered in names if offered.casefold() == bare.casefold()), ""):
-            return found
-    return stripped
+    offered = {offered.casefold(): offered for offered in names}
+    bare = (word.casefold() for word in (stripped, *_BESIDE_NAME.split(stripped)))
+    return next((offered[word] for word in bare if word in offered), stripped)
 
 
 def unwrapped(arguments: str) -> str:
-    """Unwrap arguments that should be a JSON object. They may be in a fence, JSON within a JSON text, or empty."""
+    """Unwrap arguments that should be a JSON object.
+
+    They may be in a fence, JSON within a JSON text, empty, or slightly damaged JSON.
+    """
     text = arguments.strip()
     if fenced := _FENCED.fullmatch(text):
         text = fenced[1].strip()
@@ -192,7 +191,18 @@ def unwrapped(arguments: str) -> str:
         except (ValueError, RecursionError):
             break
         text = inner.strip() if isinstance(inner, str) else text
-    return text if text and text != "null" else "{}"
+    return _repaired(text) if text and text != "null" else "{}"
+
+
+def _repaired(text: str) -> str:
+    """Return damaged arguments as the JSON object that they begin with, unless another value follows."""
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        value, end = strict_value(text) or loose_value(text) or (None, 0)
+        if isinstance(value, dict) and not _MORE.search(text, end):
+            return json.dumps(value, ensure_ascii=False)
+    return text
 
 
 def is_object(text: str) -> bool:

@@ -61,7 +61,7 @@ _PATTERN = re.compile(
 _PARTS = re.compile(
     rf"(?:<|&lt;)[\s/|]{{0,2}}[a-z0-9_:|｜▁-]{{0,40}}(?:&(?:g(?:t)?)?)?|&(?:l(?:t)?)?"
     rf"|(?:<|&lt;)\s?/?\s?(?:[a-z]{{2,10}}:)?{_NAMES}\s[^<>\n]{{0,120}}"
-    r"|\[/?[a-z]{0,10}|◁/?[a-z]{0,10}|<details\s[^<>]{0,200}",
+    r"|\[/?[a-z]{0,10}|◁/?[a-z]{0,10}|<details\s[^<>]{0,200}|<\|channel>\s{0,3}[a-z]{0,8}",
     re.IGNORECASE,
 )
 """The beginning of a mark at the end of a piece."""

@@ -6,27 +6,32 @@ them.
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from core.adapters.models.replies.calls import offered_name
+from core.adapters.models.replies.loose_json import loose_value, strict_value
 from core.model import FunctionCall, ToolCall
 
 _BEGINS = re.compile(r"[<{\[`｜]|functions\.|\b(?:assistant\s)?to=functions")
 _MARK = re.compile(
-    r"<\|?/?(?:(?:start_)?tool_?calls?|function_?calls?|tool_use|python_tag|tool_call_begin|toolcall)\b[^>\n]{0,60}>"
-    r"|\[/?TOOL_(?:CALLS?|REQUEST|REQUEST_END)\]|\[END_TOOL_REQUEST\]|<｜tool▁calls?▁begin｜>|<function=|<invoke\s|<minimax:tool_call>"
+    r"<\|?/?(?:(?:start_)?(?:tool|function)_?calls?|tool_use|python_tag|tool_call_begin|toolcall)\b[^>\n]{0,60}>"
+    r"|\[/?TOOL_(?:CALLS?|REQUEST|REQUEST_END)\]|\[END_TOOL_REQUEST\]|<｜tool▁calls?▁begin｜>|<function=|<invoke\s"
     r"|<\|channel\|>\w+ to=functions|<\|tool_calls?_section_begin\|>",
     re.IGNORECASE,
 )
 """Marks that announce a call."""
 _LEFTOVER = re.compile(
-    r"function<｜tool▁sep｜>|<\|start\|>\s*assistant|</?\|?/?(?:minimax:)?(?:tool_?calls?|function_?calls?|tool_use|toolcall|tools?|function|invoke)\b[^>\n]{0,60}>"
-    r"|<[|｜][^<>\n]{1,60}[|｜]>|\[/?TOOL_\w+\]|\[END_TOOL_REQUEST\]|\[(?:ARGS|CALL_ID)\]|```\w*\s*```|\[\s*\]"
+    r"function<｜tool▁sep｜>|<\|start\|>\s*assistant|</?\|?/?(?:tool_?calls?|function_?calls?|tool_use|toolcall|tools?|function|invoke)\b[^>\n]{0,60}>"
+    r"|<[|｜][^<>\n]{1,60}[|｜]>|\[/?TOOL_\w+\]|\[END_TOOL_REQUEST\]|\[(?:ARGS|CALL_ID)\]|```\w*\s*```|\[[\s,]*\]"
     r"|<｜[^<>\n]{1,40}｜>",
     re.IGNORECASE,
 )
+_NAMESPACE = re.compile(
+    r"<\s?(/?)\s?(?:[|｜]\s?\w{1,20}\s?[|｜]|\w{1,20}:)\s?(?=[a-z_]{3,20}[\s>=])", re.IGNORECASE
+)
+"""The prefix of a tag's name, as in `<minimax:invoke`."""
 _NAME_KEYS = ("name", "tool", "tool_name", "function_name", "function", "recipient_name", "action")
 _ARGUMENT_KEYS = (
     "arguments",
@@ -39,7 +44,9 @@ _ARGUMENT_KEYS = (
     "kwargs",
 )
 _PARAMETERS = (
-    re.compile(r'<parameter(?:=|\s+name=")([\w.-]+)"?\s*>(.*?)(?:</parameter>|(?=<parameter)|\Z)', re.DOTALL),
+    re.compile(
+        r'<parameter(?:=|\s+name=")([\w.-]+)"?[^>\n]{0,60}>(.*?)(?:</parameter>|(?=<parameter)|\Z)', re.DOTALL
+    ),
     re.compile(r"<arg_key>\s*(.*?)\s*</arg_key>\s*<arg_value>(.*?)(?:</arg_value>|\Z)", re.DOTALL),
     re.compile(r"<(\w+)>(.*?)</\1>", re.DOTALL),
 )
@@ -51,9 +58,6 @@ _BRACE = re.compile(r"[{\[]")
 _NEAR = 160
 """Characters before JSON that are searched for the name of its function."""
 _FENCE_END = re.compile(r"\s*```")
-_ESCAPED_VALUE = re.compile(r"(\w+):<escape>(.*?)<escape>", re.DOTALL)
-_ESCAPED = r"\{((?:\w+:<escape>.{0,2000}?<escape>,?)+)\}"
-_DECODER = json.JSONDecoder(strict=False)
 _MOST_TRIALS = 200
 """The maximum braces of a text that are tried as the beginning of JSON."""
 _MOST_CHARACTERS = 8_000
@@ -61,6 +65,9 @@ _MOST_CHARACTERS = 8_000
 _TEXT = r"""(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')"""
 _KEYWORD = re.compile(rf"(\w+)\s*=\s*({_TEXT})")
 _KEYWORDS = rf"\(\s*((?:\w+\s*=\s*{_TEXT}\s*,?\s*)+)\)"
+
+ReadValue = Callable[[str, int], tuple[Any, int] | None]
+"""Reads the JSON at a place of a text, and returns it with its end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,22 +105,25 @@ class WrittenCalls:
         """Drop held-back text that was a thought."""
         self._held = self._passed = ""
 
-    def end(self, *, search: bool = True) -> tuple[str, tuple[ToolCall, ...]]:
+    def end(self, *, search: bool = True, only_marked: bool = False) -> tuple[str, tuple[ToolCall, ...]]:
         """Return held-back text without its calls, and the calls.
 
         A call's mark without a readable call gives a call with the following text as its arguments, so that the model
-        is informed. Without `search` all held-back text stays text.
+        is informed. Without `search` all held-back text stays text, and with `only_marked` so does a call without a mark.
         """
-        text, self._held = self._held, ""
-        if not search or not text:
-            return text, ()
-        found = _outermost(list(self._found(text)))
+        held, self._held = self._held, ""
+        if not search or not held:
+            return held, ()
+        text = _NAMESPACE.sub(r"<\1", held)
+        mark = _MARK.search(text)
+        if only_marked and mark is None:
+            return held, ()
+        found = _outermost(list(self._found(text, strict_value)))
         if not found:
-            mark = _MARK.search(text)
             if mark is None:
-                return text, ()
-            requoted = _outermost(list(self._found(_requoted(text))))
-            found = [replace(call, start=mark.start(), end=len(text)) for call in requoted]
+                return held, ()
+            loose = _outermost(list(self._found(text, loose_value)))
+            found = [replace(call, start=mark.start(), end=len(text)) for call in loose]
             found = found or [self._unreadable(text, mark)]
         rest, place = "", 0
         for call in found:
@@ -125,9 +135,9 @@ class WrittenCalls:
         )
         return _LEFTOVER.sub("", rest).rstrip(), calls
 
-    def _found(self, text: str) -> Iterator[_Found]:
+    def _found(self, text: str, read: ReadValue) -> Iterator[_Found]:
         marked = bool(_MARK.search(text))
-        for start, end, value in _json_values(text):
+        for start, end, value in _json_values(text, read):
             calls = list(self._calls_of(value, marked=marked))
             yield from (_Found(start, end, name, arguments) for name, arguments in calls)
             if not calls and isinstance(value, dict) and (named := self._named_before(text, start)):
@@ -170,7 +180,7 @@ class WrittenCalls:
         before = (self._passed if not start else "") + text[start:end]
         offset = end - len(before)
         for name in self._names:
-            pattern = rf"(?:\b|(?<=_))(?:\w*\s?to=)?(?:functions?[.:])?{re.escape(name)}{_BETWEEN}\Z"
+            pattern = rf"(?:\b|(?<=_))(?:\w*\s?to=)?(?:functions?[.:]|call:)?{re.escape(name)}{_BETWEEN}\Z"
             if match := re.search(pattern, before, re.IGNORECASE):
                 return max(0, offset + match.start()), name
         return None
@@ -199,10 +209,6 @@ class WrittenCalls:
                 }
                 yield _Found(match.start(), match.end(), name, json.dumps(values, ensure_ascii=False))
 
-            for match in re.finditer(rf"\b{re.escape(name)}{_ESCAPED}", text, re.DOTALL):
-                values = {word[1]: word[2] for word in _ESCAPED_VALUE.finditer(match[1])}
-                yield _Found(match.start(), match.end(), name, json.dumps(values, ensure_ascii=False))
-
     def _unreadable(self, text: str, mark: re.Match[str]) -> _Found:
         body = text[mark.start() :]
         named = next(
@@ -226,22 +232,17 @@ def _arguments_in(body: str) -> str:
     return json.dumps(values, ensure_ascii=False)
 
 
-def _json_values(text: str) -> Iterator[tuple[int, int, Any]]:
+def _json_values(text: str, read: ReadValue) -> Iterator[tuple[int, int, Any]]:
     """Yield the outermost objects and lists of a text."""
     place, trials = 0, 0
     while trials < _MOST_TRIALS and (match := _BRACE.search(text, place)):
         trials += 1
-        try:
-            value, place = _DECODER.raw_decode(text, match.start())
-        except (ValueError, RecursionError):
+        found = read(text, match.start())
+        if found is None:
             place = match.end()
             continue
+        value, place = found
         yield match.start(), place, value
-
-
-def _requoted(text: str) -> str:
-    """Replace single quotation marks by JSON's double ones."""
-    return re.sub(r"'((?:[^'\\]|\\.)*)'", lambda match: json.dumps(match[1]), text)
 
 
 def _outermost(found: Sequence[_Found]) -> list[_Found]:
