@@ -39,7 +39,7 @@ _INTRODUCTIONS = (
     r"see cf per via from siehe s vgl laut nach aus voir selon ver según vedi zie search 参见 參見 见 見"
 )
 _CONJUNCTIONS = "and or und oder et och og en ja ve e y i и і 和 及 与 與 と to bis"
-_NUMBER_WORDS = r"no nr nº num number nummer numéro numero número"
+_NUMBER_WORDS = r"no nr nº num number nummer numéro numero número ids? index"
 _LOCATORS = r"pp? s l pages? seiten? lines? pág abs"
 _HEADINGS = (
     r"notes? bibliography literature literatur(?:verzeichnis)? quellenverzeichnis quellennachweise? bibliographie "
@@ -52,7 +52,7 @@ def _any(words: str) -> str:
     return "|".join(words.split())
 
 
-_LABEL_WORDS = rf"(?:(?:{_any(_INTRODUCTIONS)})\.?[ \t]?(?:also[ \t]|auch[ \t]|the[ \t])?)?(?:(?P<strong>{_any(_LABELS)})|{_any(_WEAK_LABELS)})\.?(?:[ \t](?:{_any(_NUMBER_WORDS)})\.?)?"
+_LABEL_WORDS = rf"(?:(?:{_any(_INTRODUCTIONS)})\.?[ \t]?(?:also[ \t]|auch[ \t]|the[ \t])?)?(?:(?P<strong>{_any(_LABELS)})|{_any(_WEAK_LABELS)})\.?(?:[ \t_-](?:{_any(_NUMBER_WORDS)})\.?)?"
 _CONJUNCTION, _LOCATOR = re.compile(_any(_CONJUNCTIONS), re.I), re.compile(_any(_LOCATORS), re.I)
 
 # --- forms ------------------------------------------------------------------------------------------------
@@ -62,7 +62,7 @@ _WORD = r"[^\W\d_]{1,20}\.?"
 _GAP = r"[ \t]{0,2}"
 _SIGN = rf"{_GAP}(?:(?:n[°º]|[:：._#№=-]){_GAP})?#?"
 """Separators of a label and its number."""
-_LABEL = rf"(?P<label>(?:{_WORD}[ \t])?{_WORD}){_SIGN}"
+_LABEL = rf"(?P<label>(?:{_WORD}[ \t_-])?{_WORD}){_SIGN}"
 _NUMBER = r"\^?\d{1,6}\^?"
 _COMMA = rf"{_GAP}(?:[,;，、；&+–—‑~～-]{_GAP}(?:(?:{_any(_CONJUNCTIONS)}){_GAP})?|(?:{_any(_CONJUNCTIONS)}){_GAP})"
 _LIST = rf"(?P<numbers>{_NUMBER}(?:{_COMMA}(?:{_WORD}{_SIGN})?{_NUMBER}){{0,50}})"
@@ -81,7 +81,7 @@ _CODE = (
 """Text without marks: code, and the definitions of links and footnotes."""
 _MARKS = (
     # [1], [1-2], [1, 2], [^1^], [#1], [1†source], [1](address), [Source 1], [citation:1], [Source 1: Title](address)
-    rf"(?<![\\!])\^?\[[ \t]?(?:{_LABEL}|#)?{_LIST}[ \t]?(?:[†‡][^\[\]\n]{{0,60}}|(?P<title>[,:：|–—-]){_TITLE})?\]"
+    rf"(?<![\\!])\^?\[[ \t]?(?:\^?{_LABEL}|#)?{_LIST}[ \t]?(?:[†‡][^\[\]\n]{{0,60}}|(?P<title>[,:：|–—-]){_TITLE})?\]"
     rf"(?:{_TARGET})?",
     # "Done![1]", which is no image
     rf"(?<=(?<!\\)!)\[{_LIST}\](?!{_TARGET})",
