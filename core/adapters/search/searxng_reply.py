@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from html import unescape
 from typing import Any, TypeGuard
 from urllib.parse import urlsplit
 
@@ -37,19 +39,42 @@ def results(reply: Mapping[str, Any]) -> tuple[Result, ...]:
 
 
 def unresponsive_engines(reply: Mapping[str, Any]) -> dict[str, str]:
-    """Return the unresponsive engines with their reasons."""
-    pairs = [pair for pair in listed(reply.get("unresponsive_engines")) if isinstance(pair, list)]
-    return {line(pair[0], 60): line(pair[1], 200) for pair in pairs if len(pair) == 2}
+    """Return the unresponsive engines with their reasons.
+
+    An entry is a name, a list that begins with name and reason, or an object with them.
+    """
+    entries = reply.get("unresponsive_engines")
+    rows = entries.items() if isinstance(entries, dict) else listed(entries)
+    found = dict[str, str]()
+    for row in rows:
+        values = list(
+            row.values() if isinstance(row, dict) else row if isinstance(row, list | tuple) else [row]
+        )
+        name, reason = (
+            line(value, limit) for value, limit in zip([*values, "", ""], (60, 200), strict=False)
+        )
+        if name:
+            found[name] = reason
+    return found
 
 
 def listed(value: object) -> list[Any]:
-    """Return a list unchanged. Anything else gives an empty list."""
-    return value if isinstance(value, list) else []
+    """Return a list unchanged, and an object's values. Anything else gives an empty list."""
+    return value if isinstance(value, list) else list(value.values()) if isinstance(value, dict) else []
+
+
+_HIGHLIGHT = re.compile(
+    r"<(b|em|i|mark|strong|span)(?:\s[^<>]{0,200})?>(.*?)</\1>", re.IGNORECASE | re.DOTALL
+)
 
 
 def line(value: object, limit: int) -> str:
-    """Shorten text to one line of `limit` characters. Anything else gives ""."""
-    return one_line(value[: 4 * limit], limit) if isinstance(value, str) else ""
+    """Shorten text to one line of `limit` characters, without highlights. Anything else gives ""."""
+    if not isinstance(value, str):
+        return ""
+    text = value[: 4 * limit]
+    plain = _HIGHLIGHT.sub(r"\2", text)
+    return one_line(unescape(plain) if plain != text else text, limit)
 
 
 def _result(row: Mapping[str, Any], rank: int) -> Result:

@@ -178,7 +178,7 @@ async def test_malformed_rows_are_left_out_and_long_ones_cut(instance, adapter):
     assert len(first.snippet) <= 2000
     assert (two.title, two.snippet, two.engines, two.published) == ("", "", ("e",), "2024-05-06")
     assert (three.engines, three.published) == (("a", "b"), None)
-    assert reply.unresponsive_engines == (("x", "timeout"),)
+    assert reply.unresponsive_engines == (("x", "timeout"), ("y", ""))
 
 
 @pytest.mark.parametrize("body", [{"results": None}, {"results": []}, {}])

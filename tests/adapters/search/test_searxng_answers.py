@@ -48,9 +48,11 @@ BESIDE = {
     "infobox without an address": (
         {"infoboxes": [{"infobox": "Tea", "content": "A drink.", "urls": []}]}, [], ["Tea: A drink."],
     ),
+    "answers by their text": ({"answers": {"95 °C": {"answer": "About <b>95</b> °C &amp; less"}}}, [], ["About 95 °C & less"]),
+    "text with an angle": ({"answers": ["The <b> element is bold; &amp; is an ampersand"]}, [], ["The <b> element is bold; &amp; is an ampersand"]),
     "malformed": (
         {"answers": [None, 1, {}, {"answer": []}], "infoboxes": [None, "x", {"urls": {}, "attributes": 3}],
-         "corrections": {"a": 1}, "suggestions": [None, 2, {}]},
+         "corrections": {"a": 1, "b": None}, "suggestions": [None, 2, {}]},
         [],
         [],
     ),
@@ -97,3 +99,17 @@ async def test_corrections_and_suggestions_are_other_queries(client) -> None:
     )
     assert reply.corrections == ("hot tea",)
     assert reply.suggestions == ("hot tea pot",)
+
+
+UNRESPONSIVE = {
+    "pairs": [["brave", "CAPTCHA"], ["bing", "timeout"]],
+    "with what was suspended": [["brave", "CAPTCHA", True], ["bing", "timeout", False]],
+    "objects": [{"engine": "brave", "error": "CAPTCHA"}, {"engine": "bing", "error": "timeout"}],
+    "reasons by name": {"brave": "CAPTCHA", "bing": "timeout"},
+}
+
+
+@pytest.mark.parametrize("engines", UNRESPONSIVE.values(), ids=UNRESPONSIVE)
+async def test_unresponsive_engines_are_named_with_their_reasons(client, engines) -> None:
+    reply = await searched(client, {"results": [], "unresponsive_engines": engines})
+    assert reply.unresponsive_engines == (("brave", "CAPTCHA"), ("bing", "timeout"))
