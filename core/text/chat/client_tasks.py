@@ -136,6 +136,7 @@ _FORM_OF_THEIR_OWN = frozenset(
         ClientTaskKind.FOLLOW_UPS,
         ClientTaskKind.QUERIES,
         ClientTaskKind.COMPLETION,
+        ClientTaskKind.SUMMARY,
     }
 )
 

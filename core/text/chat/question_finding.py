@@ -78,7 +78,11 @@ def find_question(text: str, limit: int) -> str:
 
 def _in_template(text: str) -> str:
     """Return the question that a template names, or ""."""
-    named = [part.content for part in elements(text) if part.is_question and part.content]
+    named = [
+        part.content
+        for part in elements(text)
+        if (part.is_question or part.name == "task") and part.content  # agents call a question a task
+    ]
     if named:
         return named[-1]
     labels = list(_LABEL.finditer(text))
@@ -106,16 +110,21 @@ def _in_template(text: str) -> str:
 def _last_asking(text: str, limit: int) -> str:
     """Return the last paragraph or sentence that asks, or "".
 
-    Both ends of a text come before its middle, because a pasted letter may contain a question.
+    Both ends of a text come before its middle, because a pasted letter may contain a question. The end comes first,
+    unless the beginning introduces what follows. A request in a long paragraph may be the letter's.
     """
     blocks = list(paragraphs(text))
     while len(blocks) > 1 and _is_closing(blocks[-1]):
         blocks.pop()
     if not blocks:
         return ""
-    for block in dict.fromkeys((blocks[-1], blocks[0])):
-        if asked := _asking(block, limit, requests=True):
-            return asked
+    ends = [blocks[-1], blocks[0]]
+    if blocks[0].endswith((":", "：")):
+        ends.reverse()
+    for requests in (False, True):
+        for block in ends:
+            if asked := _asking(block, limit, requests=requests or len(block) <= _PARAGRAPH):
+                return asked
     return next((asked for block in reversed(blocks) if (asked := _asking(block, limit, requests=False))), "")
 
 

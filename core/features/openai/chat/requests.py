@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field, StringConstraints
+from pydantic import BeforeValidator, ConfigDict, Field, StringConstraints
 
 from core.config.knobs import MOST_ANSWER_TOKENS, Knobs, within_sites
 from core.features.api.strict_json import Strict
@@ -103,7 +103,10 @@ class StreamOptions(LenientModel):
 
 
 StopSequence = Annotated[str, StringConstraints(min_length=1, max_length=200)]
-TokenLimit = Annotated[int, Field(ge=1, le=2**53 - 1)]
+TokenLimit = Annotated[
+    Annotated[int, Field(ge=1, le=2**53 - 1)] | None,
+    BeforeValidator(lambda limit: None if limit == -1 else limit),  # as clients of local servers say no limit
+]
 
 
 class ChatRequest(LenientModel):
@@ -114,9 +117,9 @@ class ChatRequest(LenientModel):
     stream: bool | None = None
     stream_options: StreamOptions | None = None
     temperature: Annotated[float, Field(ge=0, le=2)] | None = None
-    max_completion_tokens: TokenLimit | None = None
+    max_completion_tokens: TokenLimit = None
     """The most tokens of the answer, reasoning included."""
-    max_tokens: TokenLimit | None = None
+    max_tokens: TokenLimit = None
     """The older name of max_completion_tokens, which comes first."""
     stop: StopSequence | Annotated[list[StopSequence], Field(max_length=4)] | None = None
     """The answer ends before the first of these texts."""
@@ -150,8 +153,8 @@ class ChatRequest(LenientModel):
 
 
 def check_model(name: str) -> None:
-    """Refuse every model but the one. Raises Refusal."""
-    if name != MODEL:
+    """Refuse every model but the one, whose name may have the tag `:latest`. Raises Refusal."""
+    if name.removesuffix(":latest") != MODEL:
         fault = Fault(field="model", message=f"The only one is {MODEL}.")
         raise Refusal(404, "There is no such model here.", errors=[fault], code="model_not_found")
 

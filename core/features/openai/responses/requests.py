@@ -72,7 +72,7 @@ class ResponseRequest(LenientModel):
     store: bool | None = None
     """False: the run is deleted when it has ended."""
     temperature: Annotated[float, Field(ge=0, le=2)] | None = None
-    max_output_tokens: TokenLimit | None = None
+    max_output_tokens: TokenLimit = None
     metadata: dict[str, str] | None = None
     """Repeated in the reply, and not stored."""
     tools: list[ClientTool] | None = None
