@@ -35,6 +35,10 @@ _SCRIPT_ENDS = re.compile(
 _HAS_SCRIPT_ENDS = re.compile(r"[\u0370-\u03ff\u0530-\u058f\u0f00-\u0fff]|……|⋯⋯")
 _KHMER_ET_CETERA = "ល។"
 _LAST_WORD = re.compile(r"[^\W_][\w.’'-]{0,18}$")
+_SPACED_ABBREVIATION = re.compile(r"(?<![^\W_])[^\W\d_]\.[ \xa0\u202f][^\W\d_]\.")
+"""Two letters with dots and a blank: "z. B.", "d. h.", "т. е."."""
+_QUOTATION_GOES_ON = re.compile(r"(?<=[」』”])(?:って|と(?!ころ|ても|にかく|うとう|もかく|りあえず))")
+"""The Japanese word after speech that is reported: 「……。」と言った。"""
 _NUMBER_BEFORE = re.compile(r"\d\.?\s*$")
 _NO_ABBREVIATIONS: frozenset[str] = frozenset()
 _LIST_NUMBER = re.compile(r"\s*\d{1,3}$")
@@ -158,10 +162,14 @@ def _ends(text: str) -> Iterator[int]:
             continue
         elif stop == "．" and text[stop_start - 1 : stop_start].isdigit() and text[end : end + 1].isdigit():
             continue  # a decimal point
+        elif stop[0] in _BARE and _QUOTATION_GOES_ON.match(text, end):
+            continue
         elif stop[0] in _BARE:
             reached = sentence = end
             yield end
         else:
+            if stop == "." and _SPACED_ABBREVIATION.match(text, max(stop_start - 1, 0)):
+                continue
             tail, initial, rest = match.groups()
             if not initial.islower() and (
                 stop != "." or _is_full_stop(text, sentence, stop_start, initial, rest, abbreviations)
