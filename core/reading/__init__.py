@@ -30,6 +30,8 @@ _CARRIER = b"\xf3\xa0"
 _REFERENCE = re.compile("&#(?:[xX]0*[eE]0[0-9a-fA-F]{3}|0*91[78][0-9]{3});")
 """A reference to a character that carries hidden words."""
 
+_UNDRAWN = (SkipReason.NEEDS_JAVASCRIPT, SkipReason.EMPTY)
+"""Reasons for which the text that a page declares in its structured data is read instead."""
 EDITION = 15
 """Version of the extraction. A new one makes cached documents be extracted again."""
 
@@ -87,7 +89,11 @@ def _html(document: Document, extractor: Extractor) -> Article:
     try:
         reject_non_articles(extraction.text, facts.title, html)
     except Unreadable as error:
-        extraction = _beside_consent(extraction, html, error)
+        if error.reason in _UNDRAWN and len(facts.body) > len(extraction.text):
+            extraction = replace(extraction, text=facts.body, extractor="structured data")
+            fallback = fallback or error.detail
+        else:
+            extraction = _beside_consent(extraction, html, error)
     text, structures = write_structures(extraction.text, extraction.structures)
     text, structures, kept = keep_blocks(html, text, structures, document.kept)
     headings, parts = sections(text, extraction.headings), part_sections(text, extraction.parts)

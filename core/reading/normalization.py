@@ -1,4 +1,4 @@
-"""Text normalization: NFC, no control characters or soft hyphens, blank lines between paragraphs."""
+"""Text normalization: NFC, no control characters or unseen breaks and marks, blank lines between paragraphs."""
 
 import re
 import unicodedata
@@ -10,6 +10,14 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f\x80-\x84\x86-\x9f\ud800-\udf
 _LINE_ENDS = ("\r\n", "\r", "\x85", "\u2028", "\u2029")
 _SOFT_HYPHEN = re.compile("\u00ad+(?: *\n(?=\\w))?")
 """A permitted break of a word, with the line end if the word is broken there."""
+_UNSEEN = re.compile(
+    "[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]"
+    "|(?<![\u0e00-\u109f\u1780-\u17ff\u200b-\u200d\u2060-\u2064])\u200b(?![\u0e00-\u109f\u1780-\u17ff\u200b-\u200d\u2060-\u2064])"
+)
+"""Marks of writing direction, and a permitted break of a word, which Thai and its neighbours have between words.
+
+A row of such characters may carry words and stays.
+"""
 _OTHER_SPACE = re.compile(r"[^\S\n ]")
 _SPACES = re.compile(r"  +")
 _BLANK_LINES = re.compile(r"\n\n\n+")
@@ -18,7 +26,7 @@ _ROW = re.compile(r"(?:[-•*–] |\d{1,3}[.)] |.* \| |\|)")
 
 
 def normalize(text: str) -> str:
-    """Normalize text: NFC, no control characters, soft hyphens or lone surrogates, single spaces.
+    """Normalize text: NFC, no control characters, unseen breaks and marks or lone surrogates, single spaces.
 
     At most one blank line in a row.
     """
@@ -27,7 +35,7 @@ def normalize(text: str) -> str:
         text = text.replace(end, "\n")
     # Most texts have neither kind, and this check takes a third of the time.
     if not text.replace("\n", "").isprintable():
-        text = _SOFT_HYPHEN.sub("", _OTHER_SPACE.sub(" ", _CONTROL.sub("", text)))
+        text = _SOFT_HYPHEN.sub("", _OTHER_SPACE.sub(" ", _UNSEEN.sub("", _CONTROL.sub("", text))))
     text = _SPACES.sub(" ", text).replace(" \n", "\n").replace("\n ", "\n")
     return unicodedata.normalize("NFC", _BLANK_LINES.sub("\n\n", text)).strip()
 

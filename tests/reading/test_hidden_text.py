@@ -99,6 +99,9 @@ WAITING = {
     "below a lead": f'<p>{PROSE}</p><div style="display: none">{ARTICLE}</div>{SCRIPT}',
     "around other hidden text": f'<div style="display:none">{ARTICLE}<p hidden>{SECRET}</p></div>{SCRIPT}',
     "for readers without scripts": f"<div id=root></div><noscript>{ARTICLE}</noscript>{SCRIPT}",
+    "in structured data": "<div id=root></div>"
+    '<script type="application/ld+json">{"@type": "Article", "articleBody": "<p>Nobody lives there today.</p>'
+    f'<p>{PROSE}</p>"}}</script>',
     "for readers without scripts, and without one": f"<noscript>{ARTICLE}</noscript>",
 }
 

@@ -36,6 +36,7 @@ def read(markup: str, extractor: Extractor = Extractor.ACCURATE) -> Article:
 
 RAISED = {
     "Some 10<sup>6</sup> columns stand there.": "Some 10⁶ columns stand there.",
+    'Some 10<span style="font-size:60%; vertical-align: super">6</span> columns stand there.': "Some 10⁶ columns stand there.",
     "Some <b>10</b><sup><span>6</span></sup> columns stand there.": "Some 10⁶ columns stand there.",
     "The lava has 4.2 × 10<sup>−3</sup> g of salt per cm<sup>3</sup>.": "The lava has 4.2 × 10⁻³ g of salt per cm³.",
     "It flows at 7 m s<sup>-1</sup> over 90 km<sup>2</sup> of land.": "It flows at 7 m s⁻¹ over 90 km² of land.",
@@ -97,6 +98,13 @@ def test_formula_is_read_once(software: str, extractor: Extractor) -> None:
     text = read(f"<p>The stress in a column is {markup} for a modulus of elasticity E.</p>", extractor).text
     sentence = f"The stress in a column is {formula} for a modulus of elasticity E."
     assert sentence in " ".join(text.split())
+
+
+@pytest.mark.parametrize("software", ["MathJax 2 in a block", "MathJax 2 before its script ran"])
+def test_formula_between_paragraphs_is_one(software: str) -> None:
+    markup, formula = FORMULAS[software]
+    text = read(f"<p>{PROSE}</p>{markup.replace('math/tex', 'math/tex; mode=display')}<p>{PROSE}</p>").text
+    assert f"\n\n{formula}\n\n" in text
 
 
 def test_fraction_beside_a_factor_is_in_brackets() -> None:

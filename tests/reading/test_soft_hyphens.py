@@ -1,4 +1,4 @@
-"""Soft hyphens are permitted breaks of words, and no text in any kind of document."""
+"""Soft hyphens and other characters that nobody sees are no text in any kind of document."""
 
 import json
 
@@ -7,6 +7,7 @@ import pytest
 from core.model import Document
 from core.reading import extract
 from core.reading.file_types import CSV, DOCX, EPUB, ODT, PPTX, XLSX
+from core.reading.normalization import normalize
 from core.reading.pdf.reader import unwrap_lines
 from tests.reading.office_files import docx, epub, odt, pptx, xlsx
 
@@ -34,6 +35,21 @@ def test_soft_hyphens_are_no_text(kind: str) -> None:
         url="https://x.example/a", status=200, media_type=media_type, charset="utf-8", body=body
     )
     assert READ in extract(document).text
+
+
+@pytest.mark.parametrize(
+    ("written", "text"),
+    [
+        ("the ware\u200bhouse", "the warehouse"),
+        ("call \u202a+49\u202c 30", "call +49 30"),
+        ("the word \u2067שלום\u2069 and \u200ethat", "the word שלום and that"),
+        ("เรือ\u200bมา", "เรือ\u200bมา"),
+        ("می\u200cشود", "می\u200cشود"),
+    ],
+    ids=["break", "embedding", "isolate", "between words of Thai", "form of a letter"],
+)
+def test_unseen_marks_are_no_text_unless_a_script_needs_them(written: str, text: str) -> None:
+    assert normalize(written) == text
 
 
 def test_soft_hyphens_of_a_pdf_are_no_text() -> None:

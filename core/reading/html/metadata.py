@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from core.reading.normalization import clean_line
+from core.reading.normalization import clean_line, paragraphs
 from core.text.sanitize import letters
 
 _TITLE = ("og:title", "twitter:title", "dc.title", "dcterms.title", "citation_title")
@@ -45,6 +45,8 @@ _PUBLISHED = re.compile(
 )
 _LINKED_DATA = re.compile(r"<script\b[^<>]{0,200}?application/ld\+json[^<>]{0,200}>", re.IGNORECASE)
 _TAG = re.compile(r"<[^>]*>")
+_CLOSING_TAG = re.compile(r"</[a-zA-Z]|<br", re.IGNORECASE)
+_BLOCK_TAG = re.compile(r"<(?:br|/p|/div|/h[1-6]|/li)\b[^>]*>", re.IGNORECASE)
 _DAY_IN_URL = re.compile(r"/((?:19|20)\d\d)[/-](0?[1-9]|1[0-2])[/-](0?[1-9]|[12]\d|3[01])(?!\d)")
 _DAY = re.compile(r"((?:19|20)\d\d)[-/.]?(0[1-9]|1[0-2])[-/.]?(0[1-9]|[12]\d|3[01])(?!\d)")
 _WRITTEN = re.compile(
@@ -84,6 +86,8 @@ class Metadata:
     """The name of the product in its structured data."""
     prices: tuple[str, ...] = ()
     """The prices of that product."""
+    body: str = ""
+    """The text of its article in the structured data."""
     language: str = ""
     """The language's two- or three-letter code, lower case."""
 
@@ -122,6 +126,7 @@ def metadata(html: str, url: str = "") -> Metadata:
         site=site,
         product=clean_line(entities.unescape(_name(product.get("name")))),
         prices=tuple(_prices(product.get("offers"))),
+        body=next(filter(None, (_body(node) for node in objects if _is(_ARTICLES, node))), ""),
         language=language_code(root_attributes.get("lang") or root_attributes.get("xml:lang") or "")
         or language_code(first(_LANGUAGE)),
     )
@@ -221,6 +226,16 @@ def _article(node: dict[str, Any]) -> Metadata:
         date=_name(node.get("datePublished")),
         site=clean_line(_name(node.get("publisher"))),
     )
+
+
+def _body(node: dict[str, Any]) -> str:
+    """Return the text of an article, which may be written as HTML."""
+    body = node.get("articleBody")
+    if not isinstance(body, str):
+        return ""
+    if _CLOSING_TAG.search(body):
+        body = _TAG.sub("", _BLOCK_TAG.sub("\n", body))
+    return paragraphs(entities.unescape(body))
 
 
 def _prices(offers: Any) -> Iterator[str]:

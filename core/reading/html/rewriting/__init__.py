@@ -109,6 +109,7 @@ def _joined(text: str) -> str:
 
 
 _SHADOW = re.compile(r"<template\b[^<>]{0,300}\bshadowroot")
+_RAISED = re.compile(r"<su[pb]\b|<[a-z]+\s[^<>]{0,300}?vertical-align:\s*su(?:per|b)\b")
 _STEPS: tuple[tuple[tuple[str, ...], Callable[[lxml.html.HtmlElement], None]], ...] = (
     (
         (
@@ -119,7 +120,6 @@ _STEPS: tuple[tuple[tuple[str, ...], Callable[[lxml.html.HtmlElement], None]], .
         write_formulas,
     ),
     (("<ruby",), drop_readings),
-    (("<sup", "<sub"), write_raised_text),
 )  # fmt: skip
 """Texts of markup in lower case, with the step that rewrites it. The order counts: a formula has superscripts."""
 
@@ -133,6 +133,8 @@ def rewrite_markup(html: str) -> str:
     steps = [step for cues, step in _STEPS if any(cue in lowered for cue in cues)]
     if "shadowroot" in lowered and _SHADOW.search(lowered):
         steps.insert(0, open_shadow_roots)
+    if _RAISED.search(lowered):
+        steps.append(write_raised_text)
     if SHORTCODE_SIGN.search(html):
         steps.append(drop_shortcodes)
     if not steps:

@@ -13,7 +13,7 @@ from urllib.parse import unquote_plus
 import lxml.html
 from lxml import etree
 
-from core.reading.html.rewriting.plain_text import replace_by_text
+from core.reading.html.rewriting.plain_text import PLAIN, replace_by_text
 from core.text.superscripts import lowered, raised
 
 _RENDERED = frozenset({
@@ -59,6 +59,8 @@ _BLOCKS = (
     "article",
 )
 """Elements that no formula has."""
+_CONTAINERS = frozenset({"article", "body", "div", "main", "section"})
+"""Elements of blocks, in which loose text is not taken for content."""
 _SEVERAL = 2
 _MOST_BETWEEN = 4
 """Elements of a formula before its script: previews and displays."""
@@ -267,10 +269,26 @@ def _remove(element: lxml.html.HtmlElement) -> None:
 
 
 def _write(element: lxml.html.HtmlElement, text: str, refused: str = "", *, displayed: bool = False) -> None:
-    """Replace an element by a text. A refused source is put in a template, which readers take for hidden."""
+    """Replace an element by a text. A refused source is put in a template, which readers take for hidden.
+
+    A displayed formula between paragraphs becomes one. Loose text there is not taken for content.
+    """
+    alone = displayed and bool(text) and _is_between_blocks(element)
     replace_by_text(element, f" {text} " if displayed and text else text)
+    if alone:
+        element.tag = "p"
     if refused:
         etree.SubElement(element, "template").text = refused
+
+
+def _is_between_blocks(element: lxml.html.HtmlElement) -> bool:
+    parent, before = element.getparent(), element.getprevious()
+    while before is not None and before.tag == PLAIN and not (before.text or before.tail or "").strip():
+        before = before.getprevious()
+    if parent is None or parent.tag not in _CONTAINERS or (element.tail or "").strip():
+        return False
+    text = parent.text if before is None else before.tail
+    return not (text or "").strip() and (before is None or before.tag in _BLOCKS or before.tag in _CONTAINERS)
 
 
 TEX = frozenset({"application/x-tex", "application/x-latex", "latex", "tex", "text/x-tex", "text/latex"})

@@ -19,6 +19,7 @@ _INLINE = frozenset({
     "a", "abbr", "b", "bdi", "bdo", "big", "cite", "code", "em", "font", "i", "ins", "kbd", "label", "mark", "nobr", "q",
     "samp", "small", "span", "strong", "sub", "sup", "tt", "u", "var", PLAIN,
 })  # fmt: skip
+_RAISED_BY_STYLE = re.compile(r"(?:^|;|\s)vertical-align:\s*(super|sub)\b", re.IGNORECASE)
 _VARIABLES = ("em", "i", "var")
 _NOTE = re.compile(
     r"foot-?note|end-?note|fn-?ref|note-?ref|noteref|cite|citation|(?:^|[\s_-])(?:fn|ref|reference)",
@@ -55,6 +56,9 @@ _MAX_TEXTS = 100
 
 def write_raised_text(tree: lxml.html.HtmlElement) -> None:
     """Write super- and subscripts with raised and lowered characters, or else with `^` and `_`."""
+    for element in tree.iter("span", "font", "small", "b", "i", "em", "strong"):
+        if level := _RAISED_BY_STYLE.search(element.get("style") or ""):
+            element.tag = "sup" if level[1].lower() == "super" else "sub"
     for element in list(tree.iter("sup", "sub")):
         pieces = list(islice(element.itertext(), _MAX_TEXTS + 1))
         text = "".join(pieces).strip()
