@@ -220,3 +220,22 @@ def test_text_in_an_aside_is_read_beside_consent_requests(extractor: Extractor) 
         extractor,
     )
     assert all(sentence in text for sentence in sentences)
+
+
+@pytest.mark.parametrize(
+    "attributes", ['role="dialog" aria-modal="true"', 'id="cookie-notice"', 'class="cmp-root"']
+)
+@pytest.mark.parametrize("times", [1, 6])
+def test_short_article_is_read_without_the_request_for_consent_beside_it(attributes: str, times: int) -> None:
+    ask = (
+        "<p>We and our 212 partners store cookies on your device to measure ads. You can accept all, or manage settings, "
+        "and some vendors claim a legitimate interest.</p>"
+    )
+    lock = "The lock has two basins of equal length. It was built of granite in the year of the flood, and it has never frozen over in a winter."
+    html = f"<body><div {attributes}>{ask * times}<button>Reject all</button></div><main><h1>The lock</h1><p>{lock}</p></main>"
+    document = Document(
+        url="https://x.example/a", status=200, media_type="text/html", charset="utf-8", body=html.encode()
+    )
+    text = extract(document).text
+    assert lock in text
+    assert "partners" not in text

@@ -7,25 +7,34 @@ import lxml.html
 from lxml import etree
 
 from core.reading.html.block_choice import KnownPage
+from core.reading.html.consent import remove_consent_request
 from core.reading.html.dom_cleaning import remove_hidden_lxml
 from core.reading.html.extraction import Extraction
 from core.reading.html.headings import lxml_headings
 from core.reading.html.html_parsing import parse_html
+from core.reading.html.non_articles import consent_cues
 from core.reading.html.trafilatura_calls import article_and_comments, article_text, author, publication_date
 from core.reading.page_parts.repeated_parts import html_parts
 from core.reading.page_parts.structures import html_structures
 
+_REQUEST = 2
+"""Kinds of words of a text that has a request for consent in it."""
 _UNSIGNED = ("aside", "footer", "iframe", "nav", "svg")
 """Elements without the page's own dates and authors."""
 
 
-def extract_accurate(html: str, url: str, *, dated: bool = False, signed: bool = False) -> Extraction:
+def extract_accurate(
+    html: str, url: str, *, dated: bool = False, signed: bool = False, asking: bool = True
+) -> Extraction:
     """Extract the page's text and kind.
 
-    The date and the author are extracted too, unless they are already `dated` and `signed`.
+    The date and the author are extracted too, unless they are already `dated` and `signed`. A text with a request for
+    consent is extracted again from the page without requests, which is no longer `asking`.
     """
     tree = parse_html(html)
     hidden = remove_hidden_lxml(tree)
+    if not asking:
+        remove_consent_request(tree)
     headings, structures = lxml_headings(tree), html_structures(tree)
     page = KnownPage.of(tree, html, url)
     parts = html_parts(tree, page.blocks, page.kind)
@@ -33,6 +42,8 @@ def extract_accurate(html: str, url: str, *, dated: bool = False, signed: bool =
     # doubtful.
     articles = (article_text(tree, url, fast=fast) for fast in (True, False))
     choice = page.content(articles, candidates_of(tree, html, url))
+    if asking and consent_cues(choice.text) >= _REQUEST:
+        return extract_accurate(html, url, dated=dated, signed=signed, asking=False)
     etree.strip_elements(tree, *_UNSIGNED, with_tail=False)
     return Extraction(
         text=choice.text,

@@ -74,8 +74,9 @@ _CONSENT = (
     r"your (?:privacy|consent|choices)|consent to|we value your privacy|ihre (?:privatsphäre|einwilligung|zustimmung)"
     r"|votre (?:vie privée|consentement|accord)|su (?:privacidad|consentimiento)|tu privacidad|la tua privacy"
     r"|sua privacidade|uw (?:privacy|toestemming)|twoj\w+ prywatnoś|隐私|隱私|プライバシー",
-    r"(?:our|trusted|third[- ]party|ad) partners|\bvendors\b|legitimate interest|unsere partner|berechtigt\w* interesse"
-    r"|nos partenaires|intérêt légitime|nuestros socios|i nostri partner|nossos parceiros|onze partners",
+    r"(?:our|trusted|third[- ]party|ad) (?:[\d.,]+ )?partners|\bvendors\b|legitimate interest|unseren? (?:[\d.,]+ )?partner"
+    r"|berechtigt\w* interesse|nos (?:[\d.,]+ )?partenaires|intérêt légitime|nuestros (?:[\d.,]+ )?socios"
+    r"|i nostri (?:[\d.,]+ )?partner|nossos (?:[\d.,]+ )?parceiros|onze (?:[\d.,]+ )?partners",
     r"(?:manage|change|cookie|privacy|more) (?:settings|preferences|options)|reject all|before you continue"
     r"|(?:alle )?ablehnen|einstellungen (?:verwalten|ändern)|tout refuser|paramétrer|rechazar|gestionar"
     r"|rifiuta|gestisci|rejeitar|weigeren|odrzuc|odrzuć|отклонить|拒绝|拒絕|拒否|거부",
@@ -173,14 +174,23 @@ def reject_non_articles(text: str, title: str, html: str) -> None:
         raise Unreadable(SkipReason.NOT_FOUND, "the page says that it does not exist")
     if weight < _MAX_WALL_WEIGHT and _MISSING_TITLE.fullmatch(title.partition(" | ")[0].partition(" - ")[0]):
         raise Unreadable(SkipReason.NOT_FOUND, "the page says that it does not exist")
-    if _CONSENT_CUES[0].search(spoken[: 2 * _OPENING_CHARACTERS]):
-        consent = sum(cue.search(spoken) is not None for cue in _CONSENT_CUES)
-        if consent >= (2 if weight < _NOTICE_WEIGHT else 4):
-            raise Unreadable(SkipReason.CONSENT_WALL, "the page asks for consent before it shows anything")
+    asks = _CONSENT_CUES[0].search(spoken[: 2 * _OPENING_CHARACTERS])
+    if asks and consent_cues(spoken) >= (2 if weight < _NOTICE_WEIGHT else 4):
+        raise Unreadable(SkipReason.CONSENT_WALL, "the page asks for consent before it shows anything")
     if weight < _NOTICE_WEIGHT:
         login = sum(cue.search(spoken) is not None for cue in _LOGIN_CUES)
         if login >= 2 or (login and (signs.password_field or weight < _NOTICE_WEIGHT // 2)):
             raise Unreadable(SkipReason.LOGIN_WALL, "the page asks to sign in or subscribe")
+
+
+def consent_cues(text: str) -> int:
+    """Return how many kinds of words of a request for consent a text has, or 0 if cookies are not among them."""
+    return sum(cue.search(text) is not None for cue in _CONSENT_CUES) if _CONSENT_CUES[0].search(text) else 0
+
+
+def prose_letters(text: str) -> int:
+    """Return the letters and digits of the sentences of a text, a paragraph a line."""
+    return sum(_letters(line) for line in text.split("\n") if _says_something(line))
 
 
 def beside_consent(text: str) -> str:
@@ -191,8 +201,7 @@ def beside_consent(text: str) -> str:
     lines = list(filter(str.strip, text.split("\n")))
     asking = {line for line in lines if any(cue.search(line) for cue in _CONSENT_CUES)}
     rest = [line for line in lines if line not in asking]
-    prose = sum(_letters(line) for line in rest if _says_something(line))
-    enough = prose >= max(_LEAST_PROSE, sum(map(_letters, asking)))
+    enough = prose_letters("\n".join(rest)) >= max(_LEAST_PROSE, sum(map(_letters, asking)))
     return "\n\n".join(rest) if enough else ""
 
 
