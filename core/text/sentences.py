@@ -33,6 +33,8 @@ _SCRIPT_ENDS = re.compile(
     r"|[\u0f40\u0f42\u0f64][\u0f71-\u0f84]?[ \xa0](?=[\u0f40-\u0f6c])"
 )
 _HAS_SCRIPT_ENDS = re.compile(r"[\u0370-\u03ff\u0530-\u058f\u0f00-\u0fff]|……|⋯⋯")
+_WITHOUT_CAPITALS = frozenset(map(chr, range(0x10D0, 0x1100)))
+"""Letters of Georgian. They are small by Unicode, but sentences begin with them."""
 _KHMER_ET_CETERA = "ល។"
 _LAST_WORD = re.compile(r"[^\W_][\w.’'-]{0,18}$")
 _SPACED_ABBREVIATION = re.compile(r"(?<![^\W_])[^\W\d_]\.[ \xa0\u202f][^\W\d_]\.")
@@ -101,6 +103,7 @@ _NEVER_LAST_IN = {
     "sr": _set("нпр тзв тј др проф мр ул св год бр стр"),
     "sv": _set("tex bla dvs ca kl sk jfr ev kap inkl exkl tfn milj st"),
     "tr": _set("doç yrd bkz örn vd sn cad sok mah yy çev haz s sf mö ms öğr uzm"),
+    "vi": _set("tp ts ths pgs gs tx tt vd"),
     "uk": _set("р рр ст вул ім проф акад рис табл с див ін тис млн млрд грн обл м тел напр св вид гл п"),
 }
 """Further abbreviations by ISO 639-1 code."""
@@ -171,7 +174,7 @@ def _ends(text: str) -> Iterator[int]:
             if stop == "." and _SPACED_ABBREVIATION.match(text, max(stop_start - 1, 0)):
                 continue
             tail, initial, rest = match.groups()
-            if not initial.islower() and (
+            if not (initial.islower() and initial not in _WITHOUT_CAPITALS) and (
                 stop != "." or _is_full_stop(text, sentence, stop_start, initial, rest, abbreviations)
             ):
                 reached = sentence = end + len(tail)
