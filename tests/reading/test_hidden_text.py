@@ -102,6 +102,9 @@ WAITING = {
     "in structured data": "<div id=root></div>"
     '<script type="application/ld+json">{"@type": "Article", "articleBody": "<p>Nobody lives there today.</p>'
     f'<p>{PROSE}</p>"}}</script>',
+    "in structured questions": "<div id=root></div>"
+    '<script type="application/ld+json">{"@type": "FAQPage", "mainEntity": [{"@type": "Question", "name": "Who lives there?", '
+    f'"acceptedAnswer": {{"text": "Nobody lives there today. {PROSE}"}}}}]}}</script>',
     "for readers without scripts, and without one": f"<noscript>{ARTICLE}</noscript>",
 }
 

@@ -43,6 +43,7 @@ RAISED = {
     "The stress grows with <i>x</i><sup>2</sup> and 2<sup>n</sup> here.": "The stress grows with x² and 2ⁿ here.",
     "Water is H<sub>2</sub>O and sulfate SO<sub>4</sub><sup>2−</sup> here.": "Water is H₂O and sulfate SO₄²⁻ here.",
     "The age follows from <sup>14</sup>C and <sup>40</sup>Ar in the rock.": "The age follows from ¹⁴C and ⁴⁰Ar in the rock.",
+    "The energy x<sub>i</sub><sup>2</sup> has 10<sup>10<sup>2</sup></sup> states.": "The energy xᵢ² has 10^(10²) states.",
     "The area is (a+b)<sup>2</sup> and the index log<sub>2</sub> of it.": "The area is (a+b)² and the index log₂ of it.",
 }
 MONEY_AND_TIME = {
@@ -59,6 +60,7 @@ NOT_RAISED = {
 }
 BESIDE_A_NUMBER = {
     'They were measured in 1848<sup><a href="#fn1">1</a></sup> by a geologist.': "They were measured in 1848[1] by a geologist.",
+    'A column is 30 cm<sup><a href="#fn3">3</a></sup> wide.': "A column is 30 cm[3] wide.",
     "They were measured in 1848<sup>2</sup> by a geologist.": "They were measured in 1848[2] by a geologist.",
     "They were measured in 1848 and number 420<sup>2, 3</sup> in all.": "They were measured in 1848 and number 420[2, 3] in all.",
 }

@@ -6,7 +6,7 @@ import zipfile
 import pytest
 
 from core.reading.file_types import ODS
-from tests.reading.office_files import A, docx, packed, paragraph, pptx
+from tests.reading.office_files import A, docx, packed, paragraph, pptx, xlsx
 from tests.reading.test_office import read
 from tests.reading.test_office_details import ODF, formatted, packed_with
 
@@ -43,6 +43,7 @@ def box(text: str) -> str:
             + field("<w:ddList><w:result w:val='1'/><w:listEntry w:val='Zaan'/><w:listEntry w:val='Kees'/></w:ddList>"),
             "Mill: Kees",
         ),
+        (run('<w:pict><v:shape xmlns:v="urn:v"><v:textpath string="Open day"/></v:shape></w:pict>'), "Open day"),
         (
             run("<w:t>The mill </w:t>") + box("No smoking.") + box("No dogs.") + run("<w:t>turns.</w:t>"),
             "The mill turns.\n\nNo smoking.\n\nNo dogs.",
@@ -67,6 +68,17 @@ def test_rows_and_cells_in_content_controls_are_read() -> None:
 
 def test_inserted_document_is_counted() -> None:
     assert read(docx("Mills.", '<w:altChunk r="x"/>')).left_out == "1 inserted document was not read"
+
+
+def test_newer_comments_of_a_sheet_are_counted_once() -> None:
+    parts = {
+        "xl/comments1.xml": "<comments><comment ref='A1'/></comments>",
+        "xl/threadedComments/threadedComment1.xml": "<ThreadedComments><threadedComment ref='A1'/><threadedComment ref='A1'/></ThreadedComments>",
+    }
+    assert (
+        read(xlsx("Mills", [["Mill", "Sails"], ["Zaan", "4"]], more=parts)).left_out
+        == "2 comments were not read"
+    )
 
 
 def test_formula_of_a_slide_that_has_a_picture_beside_it_is_read() -> None:

@@ -229,8 +229,18 @@ def _article(node: dict[str, Any]) -> Metadata:
 
 
 def _body(node: dict[str, Any]) -> str:
-    """Return the text of an article, which may be written as HTML."""
-    body = node.get("articleBody")
+    """Return the text of an article, or of questions with their answers. It may be written as HTML."""
+    asked = node.get("mainEntity")
+    questions = (
+        [each for each in asked[:_MAX_NODES] if isinstance(each, dict)] if isinstance(asked, list) else []
+    )
+    answers = [_object(each.get("acceptedAnswer")).get("text") for each in questions]
+    pairs = [
+        (_name(each), answer)
+        for each, answer in zip(questions, answers, strict=True)
+        if isinstance(answer, str)
+    ]
+    body = node.get("articleBody") or "\n\n".join(map("\n\n".join, pairs))
     if not isinstance(body, str):
         return ""
     if _CLOSING_TAG.search(body):
@@ -255,6 +265,10 @@ def _objects(value: Any) -> Iterator[dict[str, Any]]:
         elif isinstance(node, dict):
             yield node
             stack.extend(node[key] for key in ("@graph", "mainEntity", "mainEntityOfPage") if key in node)
+
+
+def _object(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
 
 
 def _name(value: Any, depth: int = 5) -> str:

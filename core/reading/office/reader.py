@@ -115,6 +115,11 @@ _COMMENTS = {
         re.compile(rb"<(?:\w+:)?comment[ >]"),
     ),
 }
+_THREADS, _THREADED = (
+    re.compile(r"xl/threadedComments/[^/]+\.xml"),
+    re.compile(rb"<(?:\w+:)?threadedComment[ >]"),
+)
+"""Comments of newer programs, which usually write an older form of each beside them."""
 _OPENDOCUMENT_COMMENT = re.compile(rb"<office:annotation[ >]")
 _MARGINS = re.compile(r"word/(?:header|footer)\d*\.xml")
 _WORDS = re.compile(rb"<w:t(?: [^<>]*)?>\s*[^<\s]")
@@ -125,6 +130,7 @@ def unread_parts(package: Package, media_type: str) -> Counter[str]:
     """Count the parts of a package that hold something for a person, and are not read as text."""
     counts: Counter[str] = Counter()
     chart_data: set[str] = set()
+    threaded = 0
     comment_parts, comment = _COMMENTS.get(media_type, (None, None))
     for name in package.names:
         if _CHART_DATA.fullmatch(name):
@@ -140,8 +146,11 @@ def unread_parts(package: Package, media_type: str) -> Counter[str]:
             counts["chart"] += 1
         elif comment_parts and comment and comment_parts.fullmatch(name):
             counts["comment"] += len(comment.findall(package.read(name, _LARGEST_PART)))
+        elif _THREADS.fullmatch(name):
+            threaded += len(_THREADED.findall(package.read(name, _LARGEST_PART)))
         elif _MARGINS.fullmatch(name) and _WORDS.search(package.read(name, _LARGEST_PART)):
             counts["page header"] += 1
+    counts["comment"] = max(counts["comment"], threaded)
     embedded = {name.rpartition("/")[2] for name in package.names if _EMBEDDED.fullmatch(name)}
     objects = {name.partition("/")[0] for name in package.names if _EMBEDDED_OBJECT.match(name)}
     counts["embedded file"] += len(embedded - chart_data) + len(objects)

@@ -9,7 +9,7 @@ from lxml import etree
 
 from core.reading.office.safe_xml import attribute, local
 
-REWRITTEN = (b"noBreakHyphen", b":sym ", b"ffData", b"txbxContent", b"sdtContent", b"customXml")
+REWRITTEN = (b"noBreakHyphen", b":sym ", b"ffData", b"txbxContent", b"sdtContent", b"customXml", b"textpath")
 """Names of these elements in a part."""
 _BOXES = ("☐", "☒")
 _OFF = ("0", "false", "off")
@@ -36,6 +36,8 @@ def rewrite_elements(root: Any) -> None:
     for wrapper in list(root.iter("{*}sdt", "{*}customXml")):
         if local(wrapper.getparent()) in ("tbl", "tr"):
             _unwrap(wrapper)
+    for path in list(root.iter("{*}textpath")):
+        _write_word_art(path)
     for box in reversed(list(root.iter("{*}txbxContent"))):
         _move_behind(box)
 
@@ -78,6 +80,15 @@ def _write_field(data: Any) -> None:
         place = int(number) if number.isdecimal() else 0
         text = attribute(entries[place], "val") if place < len(entries) else ""
     if run is not None and text:
+        shown = etree.Element(run.tag)
+        _become_text(etree.SubElement(shown, run.tag), text)
+        run.addprevious(shown)
+
+
+def _write_word_art(path: Any) -> None:
+    """Write the text of an old drawing of letters where it hangs."""
+    run = next(path.iterancestors("{*}r"), None)
+    if run is not None and (text := attribute(path, "string")):
         shown = etree.Element(run.tag)
         _become_text(etree.SubElement(shown, run.tag), text)
         run.addprevious(shown)

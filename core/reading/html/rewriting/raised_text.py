@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from itertools import chain, islice
 
 import lxml.html
+from lxml import etree
 
 from core.reading.html.rewriting.plain_text import PLAIN, replace_by_text
 from core.text.superscripts import lowered, raised
@@ -39,8 +40,9 @@ _EXPRESSION = re.compile(
 )
 _VARIABLE_NAMES = frozenset("nxyzkijmpqtNTαβγλμ")
 """Letters that are exponents after a number or a name. Ordinal numbers have others, such as 2e and 1o."""
+_NESTED = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹₀₁₂₃₄₅₆₇₈₉^]")
 _LAST_WORD = re.compile(r"[^\W\d_₀-₉]+$")
-_LOWERED = "₀₁₂₃₄₅₆₇₈₉"
+_LOWERED = "₀₁₂₃₄₅₆₇₈₉ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓ"
 _YEAR = re.compile(r"(?<![\w.,])(?:1[4-9]|20)[0-9]{2}$")
 _CENTS, _CURRENCY = re.compile("[0-9]{2}"), re.compile(r"\s?[$€£¥₹]")
 _PRICE = re.compile(r"[$€£¥₹]\s?[0-9][0-9.,]*$")
@@ -59,7 +61,8 @@ def write_raised_text(tree: lxml.html.HtmlElement) -> None:
     for element in tree.iter("span", "font", "small", "b", "i", "em", "strong"):
         if level := _RAISED_BY_STYLE.search(element.get("style") or ""):
             element.tag = "sup" if level[1].lower() == "super" else "sub"
-    for element in list(tree.iter("sup", "sub")):
+    # Inner ones before those around them, neighbours in their order.
+    for _, element in list(etree.iterwalk(tree, events=("end",), tag=("sup", "sub"))):
         pieces = list(islice(element.itertext(), _MAX_TEXTS + 1))
         text = "".join(pieces).strip()
         if len(pieces) > _MAX_TEXTS or not 0 < len(text) <= _LONGEST:
@@ -71,11 +74,19 @@ def write_raised_text(tree: lxml.html.HtmlElement) -> None:
         elif _is_numerator(element, text):
             written = f" {text}" if before[-1:].isdecimal() else text
         elif _is_note(element, text):
-            written = f"[{text}]" if before[-1:].isdecimal() and _NUMBERS.fullmatch(text) else text
+            written = f"[{text}]" if _takes_powers(before) and _NUMBERS.fullmatch(text) else text
         else:
             written = _superscript(text, before, (element.tail or "")[:5], variable=variable)
         if written != text:
             replace_by_text(element, written)
+
+
+def _takes_powers(before: str) -> bool:
+    """Whether a text ends with a number or a unit, after which the mark of a note would be read as a power."""
+    word = _LAST_WORD.search(before)
+    return before[-1:].isdecimal() or (
+        word is not None and word[0] in _UNITS and before[word.start() - 1].isspace()
+    )
 
 
 def _superscript(text: str, before: str, after: str, *, variable: bool) -> str:
@@ -105,7 +116,9 @@ def _superscript(text: str, before: str, after: str, *, variable: bool) -> str:
 
 
 def _is_expression(text: str, *, variable: bool) -> bool:
-    """Whether a text is an exponent with a variable, such as n or n−1."""
+    """Whether a text is an exponent with a variable, such as n or n−1, or has an exponent of its own."""
+    if _NESTED.search(text):
+        return True
     if not _EXPRESSION.fullmatch(text):
         return False
     return variable or len(text) > 1 or text in _VARIABLE_NAMES
