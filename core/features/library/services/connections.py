@@ -23,10 +23,10 @@ from core.features.library.passage_documents import CollectionExtract, Collectio
 from core.features.library.qdrant.edge_collections import EdgeCollections
 from core.features.library.qdrant.server_collections import ServerCollections
 from core.features.library.search_ports import LibrarySearch, SearchableCollections, WebAndLibrary
-from core.features.library.services.client_pool import ClientPool
 from core.features.library.session_files import SessionFiles, SessionFilesPool
 from core.ports import Embed, Ports, Search
 from core.runtime.logs import redact
+from core.runtime.wiring.client_pool import ClientPool
 
 if TYPE_CHECKING:
     from core.features.library.library import Library

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from core.features.library.services.client_pool import ClientPool
+from core.runtime.wiring.client_pool import ClientPool
 
 pytestmark = pytest.mark.slow
 
