@@ -30,6 +30,8 @@ FIGURES = {
 """The columns of figures after the interval, with their explanations."""
 COSTS = ("tokens", "ms")
 """The columns that a narrow table leaves out, unless somebody chose columns."""
+FEW_KNOBS = 3
+"""The most knobs beside which the costs have room in a window of 1440 pixels."""
 
 
 def settings_table(
@@ -81,7 +83,8 @@ def settings_table(
         _row(row, settings, (opened, *picked), defaults, place, tested=tested, columns=columns)
         for row in rows
     )
-    return markup.data_table("Settings, best first", head, drawn, style=f"--base:{place(0.0)}")
+    classes = "oq-settings" if len(settings.varied) <= FEW_KNOBS else "oq-settings many"
+    return markup.data_table("Settings, best first", head, drawn, classes, style=f"--base:{place(0.0)}")
 
 
 def _row(
