@@ -10,7 +10,7 @@ _SPACED = ".!?…؟۔։"
 """Stops that need white space after them."""
 _BARE = "。！？｡．︒﹒﹖﹗‼⁇⁈⁉।॥།༎༏༐༑။។៕៖៚᠃᠉෴።፧፨᱾᱿꯫᭞᭟꧈꧉꩝꩞꩟꣎꣏꤯꓿꘎꘏꛳꛷"
 """Stops that need no white space after them."""
-_CLOSERS = r"[\"'»«”’›)\]}*_」』）】〉》]{0,8}"
+_CLOSERS = r"[\"'»«”“’‘›)\]}*_」』）】〉》]{0,8}"
 _MARK = r"[ \t\xa0]{0,2}(?:\[\^?\d{1,4}(?:[\s,;–-]{1,3}\d{1,4}){0,20}\]|【\d{1,4}[^】\n]{0,40}】)"
 # All of the citation marks or none: the blank before a mark does not end the tail.
 _TAIL = rf"{_CLOSERS}(?:(?:{_MARK})+(?!{_MARK}){_CLOSERS}|(?!{_MARK}))"
@@ -36,7 +36,8 @@ _HAS_SCRIPT_ENDS = re.compile(r"[\u0370-\u03ff\u0530-\u058f\u0f00-\u0fff]|……
 _WITHOUT_CAPITALS = frozenset(map(chr, range(0x10D0, 0x1100)))
 """Letters of Georgian. They are small by Unicode, but sentences begin with them."""
 _KHMER_ET_CETERA = "ល។"
-_LAST_WORD = re.compile(r"[^\W_][\w.’'-]{0,18}$")
+_LAST_WORD = re.compile(r"[^\W_][\w\u0900-\u0dff.’'-]{0,18}$")
+"""The last word, with the vowel signs of India's scripts."""
 _SPACED_ABBREVIATION = re.compile(r"(?<![^\W_])[^\W\d_]\.[ \xa0\u202f][^\W\d_]\.")
 """Two letters with dots and a blank: "z. B.", "d. h.", "т. е."."""
 _QUOTATION_GOES_ON = re.compile(r"(?<=[」』”])(?:って|と(?!ころ|ても|にかく|うとう|もかく|りあえず))")

@@ -45,6 +45,8 @@ def test_sentences_are_in_order_and_omit_only_white_space(text: str) -> None:
         ("मैं यहाँ हूँ।", "तुम कहाँ हो?"),
         ("هل هذا صحيح؟", "نعم."),
         ("Բարեւ։", "Ինչպես ես"),
+        ("Er fragte: „Wann?“", "Sie sagte: „Um 6.30 Uhr.“", "‚Gut.‘", "Dann ging sie."),
+        ("डॉ. शर्मा आज सुबह यहाँ आए।", "सब ठीक है।"),
         ("ნავსადგური იხსნება.", "ნავი მოდის?", "დიახ."),
         ("Er liegt z. B. am Fluss, d. h. hier.", "Т. е. там."),
         ("「来ますか？」と彼は聞いた。", "「はい。」", "とても寒い。"),
