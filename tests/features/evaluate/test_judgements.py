@@ -25,6 +25,7 @@ def read(folder: Path, text: str | bytes) -> dict[str, dict[str, int]]:
         "q1,gull,2.0\nq2,heron,0.0\n",
         'query_id,doc_id,relevance\n"q1","gull",2\n"q2","heron",0\n',
         "q1;gull;2\nq2;heron;0\n",
+        "q1|0|gull|2\nq2|0|heron|0\n",
         "\ufeffq1\t0\tgull\t2\nq2\t0\theron\t0\n",
         "query_id\tdoc_id\trelevance\titeration\nq1\tgull\t2\t0\nq2\theron\t0\t0\n",
         "Score,QID,DocNo\n2,q1,gull\n0,q2,heron\n",

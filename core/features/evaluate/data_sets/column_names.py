@@ -7,8 +7,8 @@ _NAMES: Mapping[str, str] = {
     "question": "question text, query text, question, query, user input, user query, prompt, input, frage, pregunta, "
     "domanda, pergunta",
     "excerpt": "excerpt, passage, passage text, evidence, quote, snippet, span, reference, context, reference context, "
-    "contexts, answer text, answer span, relevant text, textstelle, auszug, zitat, extrait, passaggio, brano, "
-    "fragmento, trecho",
+    "contexts, answer text, answer span, relevant text, textstelle, kontext, beleg, auszug, zitat, extrait, contexte, "
+    "passaggio, brano, contesto, fragmento, contexto, trecho",
     "source": "source, source file, document, doc, document name, document id, doc id, docid, file, file name, "
     "filename, path, quelle, dokument, datei, fichier, archivo, documento, fuente, fonte",
     "answer": "answer, short answer, ground truth, expected answer, reference answer, gold answer, ideal, antwort, "

@@ -1,4 +1,4 @@
-"""Relevance judgements as tools write them: divided by tabs, commas, semicolons or blanks, with or without a head.
+"""Relevance judgements as tools write them: divided by tabs, commas, semicolons, bars or blanks, with or without a head.
 
 Three columns are question, document and grade. Four are TREC's, with an iteration in second place. Two are a question
 and a relevant document. A head that names the columns decides over all. Lines that begin with `#` and are no judgement
@@ -94,10 +94,10 @@ class _Divider:
 def _divider(lines: Sequence[str]) -> _Divider:
     """Return how the first line names the columns, or most of the lines become judgements, or else pairs.
 
-    A tab, comma or semicolon precedes white space.
+    Any delimiter precedes white space.
     """
     sample = list(islice(lines, _LOOKED_AT))
-    dividers = [_Divider(delimiter) for delimiter in ("\t", ",", ";", "")]
+    dividers = [_Divider(delimiter) for delimiter in ("\t", ",", ";", "|", "")]
     head = next((line for line in sample if not line.startswith("#")), "")
     if named := [divide for divide in dividers if _named_places(divide(head))]:
         return named[0]
