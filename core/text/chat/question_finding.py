@@ -63,11 +63,8 @@ def find_question(text: str, limit: int) -> str:
         after = text[material[-1].end :].strip()
         before = text[: material[0].start].strip()
         for beside in (after, before):
-            if beside and (
-                asked := beside
-                if len(beside) <= _PARAGRAPH and beside is after
-                else _last_asking(beside, limit)
-            ):
+            whole = beside if beside is after and len(beside) <= _PARAGRAPH else ""
+            if asked := (whole if "\n\n" not in beside else "") or _last_asking(beside, limit) or whole:
                 return asked
     elif len(text) <= limit:
         return text
