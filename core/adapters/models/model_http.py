@@ -60,21 +60,12 @@ def provider_text(body: Any, key: str) -> str:
     return one_line(message.replace(key, "[key]") if key else message, 300).rstrip(".")
 
 
-_WORDS = (
-    *(
-        "message",
-        "error_message",
-        "error_msg",
-        "errmsg",
-        "msg",
-        "status_msg",
-        "detail",
-        "description",
-        "error",
-    ),
-    *("reason", "code", "type"),
+_WRAPPERS = ("error", "errors", "fault")
+_WORDS = tuple(
+    re.compile(names, re.IGNORECASE)
+    for names in ("messages?$|msg|^fault", "detail|description", "error|reason", "code$|type$")
 )
-"""Fields with the words of an error, the clearest first."""
+"""Names of fields with the words of an error, the clearest first."""
 
 
 def _words(error: Any, depth: int = 6) -> str:
@@ -88,8 +79,8 @@ def _words(error: Any, depth: int = 6) -> str:
         return next((words for row in error if (words := _words(row, depth - 1))), "")
     if not isinstance(error, dict) or not depth:
         return str(error) if isinstance(error, int) and not isinstance(error, bool) and error else ""
-    inner = [error[name] for name in ("error", "errors") if isinstance(error.get(name), dict | list)]
-    inner += [error[name] for name in _WORDS if name in error]
+    inner = [error[name] for name in _WRAPPERS if isinstance(error.get(name), dict | list)]
+    inner += [value for names in _WORDS for name, value in error.items() if names.search(str(name))]
     words = next((words for value in inner if (words := _words(value, depth - 1))), "")
     if isinstance(error.get("loc"), list):  # Pydantic: the field
         return f"{'.'.join(map(str, error['loc']))}: {words}"

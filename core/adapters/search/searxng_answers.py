@@ -58,8 +58,8 @@ class DirectAnswers:
 
 def _text(answer: Mapping[str, Any]) -> str:
     """Return an answer's text: plain, translations or weather."""
-    if isinstance(answer.get("answer"), str):
-        return str(answer["answer"])
+    if text := _written(answer.get("answer")):
+        return text
     translations = [item.get("text") for item in listed(answer.get("translations")) if isinstance(item, dict)]
     if texts := [text for text in translations if isinstance(text, str)]:
         return "; ".join(texts)
@@ -74,13 +74,16 @@ def _box_text(box: Mapping[str, Any]) -> str:
     """Return an infobox's text, with its table as sentences."""
     pairs = [row for row in listed(box.get("attributes")) if isinstance(row, dict)]
     table = (
-        f"{row['label']}: {row['value']}." for row in pairs if _are_texts(row.get("label"), row.get("value"))
+        f"{label}: {value}."
+        for row in pairs
+        if (label := _written(row.get("label"))) and (value := _written(row.get("value")))
     )
     return " ".join(filter(None, (box["content"] if isinstance(box.get("content"), str) else "", *table)))
 
 
-def _are_texts(*values: object) -> bool:
-    return all(isinstance(value, str) and value for value in values)
+def _written(value: object) -> str:
+    """Return a text or number as text. Anything else gives ""."""
+    return str(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else ""
 
 
 def _addresses(box: Mapping[str, Any]) -> Iterator[str]:

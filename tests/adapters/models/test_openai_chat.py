@@ -274,6 +274,16 @@ def elsewhere() -> Reply:
             ": No seat.",
             "base URL",
         ),
+        (
+            json_reply({"fault": {"faultstring": "No toll", "detail": {"errorcode": "x"}}}, status=400),
+            ": No toll.",
+            "base URL",
+        ),
+        (
+            json_reply({"Message": "Bad token", "__type": "ValidationException"}, status=400),
+            ": Bad token.",
+            "base URL",
+        ),
         (failure(400, '{"error": {"message": "Deep down"}}'), ": Deep down.", "base URL"),
     ],
 )

@@ -19,11 +19,15 @@ BOX = {
         {"title": "Official", "url": "https://tea.example/"},
         {"title": "Data", "url": "wd:Q6097"},
     ],
-    "attributes": [{"label": "Origin", "value": "Yunnan"}, {"label": "Picture", "image": {"src": "a.png"}}],
+    "attributes": [
+        {"label": "Origin", "value": "Yunnan"},
+        {"label": "Known since", "value": 760},
+        {"label": "Picture", "image": {"src": "a.png"}},
+    ],
     "engine": "wikipedia",
     "engines": ["wikipedia", "wikidata"],
 }
-TEXT = "A drink of leaves. Origin: Yunnan."
+TEXT = "A drink of leaves. Origin: Yunnan. Known since: 760."
 BESIDE = {
     "answers as texts": ({"answers": ["About 95 °C"]}, [], ["About 95 °C"]),
     "answer with an address": (
@@ -50,8 +54,9 @@ BESIDE = {
     ),
     "answers by their text": ({"answers": {"95 °C": {"answer": "About <b>95</b> °C &amp; less"}}}, [], ["About 95 °C & less"]),
     "text with an angle": ({"answers": ["The <b> element is bold; &amp; is an ampersand"]}, [], ["The <b> element is bold; &amp; is an ampersand"]),
+    "number": ({"answers": [{"answer": 42}]}, [], ["42"]),
     "malformed": (
-        {"answers": [None, 1, {}, {"answer": []}], "infoboxes": [None, "x", {"urls": {}, "attributes": 3}],
+        {"answers": [None, True, {}, {"answer": []}], "infoboxes": [None, "x", {"urls": {}, "attributes": 3}],
          "corrections": {"a": 1, "b": None}, "suggestions": [None, 2, {}]},
         [],
         [],

@@ -28,7 +28,7 @@ _CLASSES: tuple[tuple[str, re.Pattern[str]], ...] = (
     (
         ERROR,
         re.compile(
-            r"error|fail|abort|cancel|time.?out|timed.?out|unavailable|overload|insufficient|interrupt|disconnect"
+            r"error|fail|abort|cancel|time.?out|timed.?out|time.?limit|unavailable|overload|insufficient|interrupt|disconnect"
             r"|malformed|crash|killed|unexpected|exhausted|incomplete(?!.?max)|terminated|rejected",
             re.IGNORECASE,
         ),
