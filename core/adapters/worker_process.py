@@ -99,7 +99,12 @@ class WorkerProcess:
         return await receive_frame(self._out, head_limit, body_limit)
 
     def kill(self) -> None:
-        """End the process now."""
+        """End the process now, and close its pipes.
+
+        A pipe that is garbage instead is closed twice under uvloop, by its socket and by its transport. The second time
+        closes whatever has the number of its descriptor by then.
+        """
+        self._in.close()
         if not self.ended:
             self._process.kill()
 
