@@ -22,6 +22,7 @@ def test_settings_are_opened_saved_filtered_and_read_on_phones(web_app: App) -> 
 
 def row_is_opened_by_mouse_and_keyboard(app: App) -> None:
     app.keyed("evaluate_choices").get_by_role("radio", name="Settings").click()
+    app.keyed("evaluate_part_settings").wait_for()  # the part Knobs has a table of settings too
     app.at_rest()
     settings = app.keyed("evaluate_settings")
     rows = settings.locator("tbody tr")
@@ -99,6 +100,7 @@ def drag_along_an_axis_filters_settings(app: App) -> None:
 def settings_can_be_read_on_a_phone(app: App) -> None:
     app.page.set_viewport_size({"width": 390, "height": 844})
     app.keyed("evaluate_choices").get_by_role("radio", name="Settings").click()
+    app.keyed("evaluate_part_settings").wait_for()  # the part Knobs has a table of settings too
     app.at_rest()
     settings = app.keyed("evaluate_settings").locator(".oq-settings")
     settings.scroll_into_view_if_needed()
