@@ -45,7 +45,7 @@ def unresponsive_engines(reply: Mapping[str, Any]) -> dict[str, str]:
     """
     entries = reply.get("unresponsive_engines")
     rows = entries.items() if isinstance(entries, dict) else listed(entries)
-    found = dict[str, str]()
+    reasons = dict[str, str]()
     for row in rows:
         values = list(
             row.values() if isinstance(row, dict) else row if isinstance(row, list | tuple) else [row]
@@ -54,8 +54,8 @@ def unresponsive_engines(reply: Mapping[str, Any]) -> dict[str, str]:
             line(value, limit) for value, limit in zip([*values, "", ""], (60, 200), strict=False)
         )
         if name:
-            found[name] = reason
-    return found
+            reasons[name] = reason
+    return reasons
 
 
 def listed(value: object) -> list[Any]:

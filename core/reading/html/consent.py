@@ -1,4 +1,4 @@
-"""Removal of a request for consent to cookies that stands beside the text of a page."""
+"""Remove requests for cookie consent from pages that have a text beside them."""
 
 from __future__ import annotations
 

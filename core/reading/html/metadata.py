@@ -230,9 +230,9 @@ def _article(node: dict[str, Any]) -> Metadata:
 
 def _body(node: dict[str, Any]) -> str:
     """Return the text of an article, or of questions with their answers. It may be written as HTML."""
-    asked = node.get("mainEntity")
+    entity = node.get("mainEntity")
     questions = (
-        [each for each in asked[:_MAX_NODES] if isinstance(each, dict)] if isinstance(asked, list) else []
+        [each for each in entity[:_MAX_NODES] if isinstance(each, dict)] if isinstance(entity, list) else []
     )
     answers = [_object(each.get("acceptedAnswer")).get("text") for each in questions]
     pairs = [

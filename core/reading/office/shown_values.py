@@ -53,13 +53,13 @@ def duration_formats(styles: Any) -> dict[str, re.Match[str]]:
     They count minutes or seconds beyond an hour, or show parts of a second.
     """
     codes = {attribute(each, "numFmtId"): attribute(each, "formatCode") for each in styles.iter("{*}numFmt")}
-    found: dict[str, re.Match[str]] = {}
+    formats: dict[str, re.Match[str]] = {}
     for number, cell in enumerate(styles.iterfind("{*}cellXfs/{*}xf")):
         code = codes.get(attribute(cell, "numFmtId"), "").partition(";")[0]
         form = _DURATION.fullmatch(code)
         if form and (form["all"] or form["places"] or form["minutes"].startswith("[")):
-            found[str(number)] = form
-    return found
+            formats[str(number)] = form
+    return formats
 
 
 def show_durations(root: Any, formats: dict[str, re.Match[str]]) -> None:

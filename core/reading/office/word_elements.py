@@ -61,8 +61,8 @@ def _sign(font: str, code: str) -> str:
     if font.casefold() != "symbol":
         return _UNKNOWN_SIGN if number > 0xFF else chr(number)
     row, column = (_SYMBOL[1], place - 0xA1) if place > 0x80 else (_SYMBOL[0], place - 0x21)
-    found = row[column] if 0 <= column < len(row) else " "
-    return found if found != " " or place == 0x20 else _UNKNOWN_SIGN
+    sign = row[column] if 0 <= column < len(row) else " "
+    return sign if sign != " " or place == 0x20 else _UNKNOWN_SIGN
 
 
 def _write_field(data: Any) -> None:

@@ -111,27 +111,27 @@ class WrittenCalls:
         A call's mark without a readable call gives a call with the following text as its arguments, so that the model
         is informed. Without `search` all held-back text stays text, and with `only_marked` so does a call without a mark.
         """
-        held, self._held = self._held, ""
-        if not search or not held:
-            return held, ()
-        text = _NAMESPACE.sub(r"<\1", held)
+        held_text, self._held = self._held, ""
+        if not search or not held_text:
+            return held_text, ()
+        text = _NAMESPACE.sub(r"<\1", held_text)
         mark = _MARK.search(text)
         if only_marked and mark is None:
-            return held, ()
-        found = _outermost(list(self._found(text, strict_value)))
-        if not found:
+            return held_text, ()
+        written = _outermost(list(self._found(text, strict_value)))
+        if not written:
             if mark is None:
-                return held, ()
+                return held_text, ()
             loose = _outermost(list(self._found(text, loose_value)))
-            found = [replace(call, start=mark.start(), end=len(text)) for call in loose]
-            found = found or [self._unreadable(text, mark)]
+            written = [replace(call, start=mark.start(), end=len(text)) for call in loose]
+            written = written or [self._unreadable(text, mark)]
         rest, place = "", 0
-        for call in found:
+        for call in written:
             rest, place = rest + text[place : call.start], call.end
         rest = _LEFTOVER.sub("", rest + text[place:])
         calls = tuple(
             ToolCall(id=f"call_{number}", function=FunctionCall(name=call.name, arguments=call.arguments))
-            for number, call in enumerate(found)
+            for number, call in enumerate(written)
         )
         return _LEFTOVER.sub("", rest).rstrip(), calls
 
@@ -237,11 +237,11 @@ def _json_values(text: str, read: ReadValue) -> Iterator[tuple[int, int, Any]]:
     place, trials = 0, 0
     while trials < _MOST_TRIALS and (match := _BRACE.search(text, place)):
         trials += 1
-        found = read(text, match.start())
-        if found is None:
+        value_and_end = read(text, match.start())
+        if value_and_end is None:
             place = match.end()
             continue
-        value, place = found
+        value, place = value_and_end
         yield match.start(), place, value
 
 
