@@ -31,7 +31,7 @@ FIGURES = {
 COSTS = ("tokens", "ms")
 """The columns that a narrow table leaves out, unless somebody chose columns."""
 FEW_KNOBS = 3
-"""The most knobs beside which the costs have room in a window of 1440 pixels."""
+"""With more varied knobs, the costs do not fit into a window of 1440 pixels."""
 
 
 def settings_table(
