@@ -10,7 +10,7 @@ from core.model.passage_urls import site
 from core.run.state import Run
 from core.text.sanitize import distinct_labels, one_line
 from pages.parts import runtime
-from pages.parts.sidebar.number_control import just_typed, number_control
+from pages.parts.sidebar.number_control import number_control
 
 MAX_SEGMENT_CHARACTERS = 24
 """Characters that fit in a row of the sidebar. Longer choices become a select box."""
@@ -29,12 +29,8 @@ def default(parameter: Parameter) -> Any:
 
 def value_of(parameter: Parameter, prefix: str = "knob") -> Any:
     """Return the value of a knob's control, or its default without one."""
-    name = key(parameter, prefix)
-    typed = just_typed(name)
-    if typed is not None:
-        return typed
     try:
-        return st.session_state[name]
+        return st.session_state[key(parameter, prefix)]
     except KeyError:
         return default(parameter)
 

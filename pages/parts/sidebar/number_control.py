@@ -130,22 +130,15 @@ def _take(
         moved()
 
 
-def just_typed(key: str) -> float | None:
-    """Return the number that was just typed, while the browser may still send the slider's previous value.
+def _keep_typed(key: str) -> None:
+    """Set the slider to the number that was just typed.
 
-    It does so after a second number, or a click, that ends the script before it has drawn the slider.
+    A second number, or a click, ends the script before it has drawn the slider, and the browser then sends the
+    slider's previous value.
     """
     typed: _Typed | None = st.session_state.get(_TYPED, {}).get(key)
     if typed and st.session_state.get(key) == typed.before and time.monotonic() - typed.at < SETTLING:
-        return typed.number
-    return None
-
-
-def _keep_typed(key: str) -> None:
-    """Set the slider to the number that was just typed."""
-    number = just_typed(key)
-    if number is not None:
-        st.session_state[key] = number
+        st.session_state[key] = typed.number
 
 
 def forget_typed(values: Mapping[str, object] | None = None) -> None:
