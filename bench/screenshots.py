@@ -101,12 +101,12 @@ def _research(browser: Browser, site: Site, folder: Path) -> str:
 
 
 def _front(browser: Browser, site: Site, folder: Path) -> None:
-    """The front page with its recorded run at its end, ranked by BM25."""
+    """The front page with its recorded run at its end, ranked by cosine."""
     page = opened(browser, WIDE)
     App(page, site).open("/")
     stage = page.get_by_role("region", name="A recorded run")
     stage.get_by_role("button", name="Answer").click()
-    stage.get_by_role("button", name="BM25").click()
+    stage.get_by_role("button", name="cosine").click()
     expect(stage.get_by_role("status")).to_contain_text("passage")
     page.mouse.move(0, 0)
     pictured(page, folder / "front.png")

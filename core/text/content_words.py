@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 
 from core.text.bm25_index import tokens
-from core.text.language import function_words
+from core.text.language import commonest_function_words
 from core.text.tokenization import runs, words
 
 PHRASE_WORDS = 4
@@ -15,63 +15,91 @@ _PHRASE_LIMIT = 60
 _AROUND = ".,;:!?…()[]{}<>|\"'“”„‘’«»‹›*_`~=\\¿¡؟،؛。！？、，「」"
 """Characters around a word that do not belong to it."""
 
+_CONTRACTED = re.compile(r"(?<=\w)['’](?:d|m|s|t)\b", re.IGNORECASE)
+"""The end of a contraction, such as the s in "what's". Otherwise a single letter has content: "vitamin D"."""
+
 JOINED_WORDS = frozenset(("da", "de", "fi", "nb", "nl", "no", "sv"))
 """Languages that join words, so that a text has parts of a word more often than the word. German was measured."""
 _JOINED_PIECE = 4
 """The characters of a piece of a joined word, as for n-grams in retrieval (McNamee and Mayfield, 2004)."""
 
-_COMMON_WORDS = {
-    "de": "ab aber alle allem allen aller alles als also am an andere anderen ans auch aus beeinflussen "
-    "beeinflusst bei beim berechnen berechnet bin bis bitte brauche brauchen braucht da dabei dadurch "
-    "dafür dagegen daher damit dann daran darauf daraus darf das dass dasselbe davon dazu dein denn des "
-    "deshalb dessen dies diese diesem diesen dieser dieses doch dort du durch dürfen einem einen einer "
-    "eines einfach er erst erste es etwa etwas euch funktionieren funktioniert fürs gab geht genau genug "
-    "gerne gibt gilt gut habe haben hat hatte hier hilft hätte ihm ihn ihnen ihr ihre ihrem ihren immer "
-    "in ins ja jede jedem jeden jeder jedes jetzt kann kannst kein keine keinen können könnte lässt mache "
-    "machen macht mal mehr mein meine mich mir muss müssen müsste nach nichts nie noch nun nur ob oder "
-    "oft ohne schon sehr sei sein seine seit sie sind so sogar soll sollen sollte sollten sonst statt tun "
-    "um uns unser unter verwenden viel viele vielleicht vom vor waren warst weil weiter welchem welchen "
-    "wenig wenn wie wieder wieviel will wir wirklich wobei wohl wollen worden würde zu zuerst zum zur "
-    "zwar zwei zwischen über überhaupt",
-    "en": "a about affect affected affects after again all also am an and another any anything are aren around "
-    "at back because been before being between both but calculate calculated can cannot come comes "
-    "compute computed could couldn d did didn different do does doesn doing don done down each either "
-    "else enough even ever every exactly few first for further gave get gets give given gives go goes "
-    "going good got had hadn happen happens has hasn haven having he help helps her here hers him his "
-    "however i if in instead into isn it its itself just keep kind know let like ll long look lot m made "
-    "make makes making many matter matters may maybe me mean means might more most much must my need "
-    "needed needs neither never no none nor now often ok okay on once one ones only or other others our "
-    "out over own per please possible propose proposed proposes put rather re really recommended right s "
-    "said same say says see shall she should shouldn so some somebody someone something sort still such t "
-    "take takes tell than thank thanks their them then there these they thing things think this those "
-    "though through too try typical typically under until up upon us use used useful uses using usual "
-    "usually ve very want was wasn way ways we well were whether while who whom will with within without "
-    "won work works would wouldn wrong yes yet you your yours",
+_FUNCTION_WORDS = {
+    "de": "ab aber alle allem allen aller alles also am an andere anderen ans aus bei beim bin bis da dadurch "
+    "dafür dagegen daher damit dann daran darauf daraus dass dasselbe davon dazu dein denn des deshalb "
+    "dessen dies diese diesem diesen dieser dieses doch dort du durch dürfen einem einen einer eines er "
+    "es etwa etwas euch fürs habe haben hat hatte hier hätte ich ihm ihn ihnen ihr ihre ihrem ihren in "
+    "ins ja jede jedem jeden jeder jedes kann kannst kein keine keinen können könnte mehr mein meine mich "
+    "mir muss müssen müsste nach nichts nie noch nun nur ob oder ohne schon sehr sei sein seine seit sie "
+    "sind so soll sollen sollte sollten sonst statt um uns unser unter vom vor war waren warst weil "
+    "welchem welchen wenn will wir wobei wollen worden würde zum zur zwar zwischen über",
+    "en": "a about after all am an another any aren around at because been before being between both but cannot "
+    "could couldn didn doesn doing don each either every few had hadn has hasn haven having he her here "
+    "hers him his however i if into isn its itself ll may me might more most much must my neither no none "
+    "nor off on one ones only or other others our over own per re shall she should shouldn so some "
+    "somebody someone something such than their them then these they those though through under until up "
+    "upon us ve very wasn we while will within without won would wouldn you your yours",
 }
-"""Common words of questions, in addition to `core.text.language`'s function words, by ISO 639-1 code."""
+"""Articles, pronouns, prepositions, conjunctions, auxiliaries and the like, by ISO 639-1 code, in addition to those in
+`core.text.language`, which are the commonest of each language."""
+
+_COMMON_WORDS = {
+    "de": "beeinflussen beeinflusst berechnen berechnet bitte brauche brauchen braucht dabei darf einfach erst "
+    "erste funktionieren funktioniert gab geht genau genug gerne gilt gut hilft immer jetzt lässt mache "
+    "machen macht mal oft sogar tun verwenden viel viele vielleicht weiter wenig wieder wieviel wirklich "
+    "wohl zuerst zwei überhaupt",
+    "en": "affect affected affects again also anything back calculate calculated come comes compute computed "
+    "different done down else enough even ever exactly first further gave get gets give given gives go "
+    "goes going good got happen happens help helps instead just keep kind know let like long look lot "
+    "made make makes making many matter matters maybe mean means need needed needs never now often ok "
+    "okay once out please possible propose proposed proposes put rather really recommended right said "
+    "same say says see sort still take takes tell thank thanks thing things think too try typical "
+    "typically use used useful uses using usual usually want way ways well whether work works wrong yes "
+    "yet",
+}
+"""Other common words of questions, by ISO 639-1 code."""
+
+
+@cache
+def function_words(language: str) -> frozenset[str]:
+    """Return case-folded words with a function in a sentence, but no content, by ISO 639-1 code."""
+    return commonest_function_words(language) | frozenset(_FUNCTION_WORDS.get(language, "").split())
 
 
 @cache
 def stop_words(language: str) -> frozenset[str]:
-    """Return case-folded words without content, by ISO 639-1 code."""
+    """Return function words and other words that say little of a question's subject, by ISO 639-1 code."""
     return function_words(language) | frozenset(_COMMON_WORDS.get(language, "").split())
+
+
+def without_function_words(text: str, language: str) -> tuple[str, ...]:
+    """Return the distinct words of a text without function words, in order."""
+    return _distinct(text, language, function_words(language))
 
 
 def content_words(text: str, language: str) -> tuple[str, ...]:
     """Return the distinct words of a text without stop words, in order."""
-    idle = stop_words(language)
-    return tuple(dict.fromkeys(word for word in words(text) if word not in idle))
+    return _distinct(text, language, stop_words(language))
+
+
+def _distinct(text: str, language: str, without: frozenset[str]) -> tuple[str, ...]:
+    return tuple(
+        dict.fromkeys(word for word in words(_without_contractions(text, language)) if word not in without)
+    )
 
 
 def content_runs(text: str, language: str) -> tuple[str, ...]:
     """Return the distinct words of a text without stop words, in order. Text without spaces is divided at these only."""
     idle = stop_words(language)
     distinct = dict[str, None]()
-    for run, size in runs(text):
+    for run, size in runs(_without_contractions(text, language)):
         parts = _between(language).split(run) if size and idle else [run]
         shortest = min(size, len(run)) or 1
         distinct.update((part, None) for part in parts if len(part) >= shortest and part not in idle)
     return tuple(distinct)
+
+
+def _without_contractions(text: str, language: str) -> str:
+    return _CONTRACTED.sub("", text) if language == "en" else text
 
 
 @cache

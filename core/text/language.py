@@ -118,7 +118,7 @@ _NAMES = {
 
 
 @cache
-def function_words(language: str) -> frozenset[str]:
+def commonest_function_words(language: str) -> frozenset[str]:
     """Return the commonest function words of a language's ISO 639-1 code, or none."""
     return frozenset(_FUNCTION_WORDS.get(language, "").split())
 
@@ -160,7 +160,7 @@ def _with_function_words(among: dict[str, float], text: str) -> dict[str, float]
     rest = max(0.0, 1 - sum(among.values()))
     raised = {
         language: value
-        * math.exp(_WORD_WEIGHT * sum(word in function_words(language) for word in text_words))
+        * math.exp(_WORD_WEIGHT * sum(word in commonest_function_words(language) for word in text_words))
         for language, value in among.items()
     }
     total = rest + sum(raised.values())

@@ -1,8 +1,8 @@
-"""How much of a word a text has: joined words, and scripts without spaces."""
+"""The content words of a text, and how much of a word a text has: joined words, and scripts without spaces."""
 
 import pytest
 
-from core.text.content_words import WordsOfText, content_runs
+from core.text.content_words import WordsOfText, content_runs, content_words
 
 
 def test_joined_word_is_found_by_its_parts() -> None:
@@ -28,3 +28,8 @@ def test_run_without_spaces_is_found_wherever_its_words_begin() -> None:
 def test_text_without_spaces_is_divided_at_function_words() -> None:
     assert content_runs("图书馆的历史是什么？", "zh") == ("图书馆", "历史")
     assert content_runs("Wer baute die Brücke?", "de") == ("baute", "brücke")
+
+
+def test_end_of_a_contraction_is_no_word_but_a_single_letter_is() -> None:
+    assert content_words("What's the dose of vitamin D?", "en") == ("dose", "vitamin", "d")
+    assert content_words("Why don’t T cells divide?", "en") == ("t", "cells", "divide")

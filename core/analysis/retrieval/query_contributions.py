@@ -11,7 +11,7 @@ from core.analysis.rankings.context_membership import cited_rows
 from core.model import Passage, Query
 from core.ports import Embed
 from core.run.state import Run
-from core.text.language import dominant_language, function_words, in_latin_script, language_name
+from core.text.language import commonest_function_words, dominant_language, in_latin_script, language_name
 from core.text.tokenization import words
 
 
@@ -88,7 +88,7 @@ def _other_language(query: Query, question: str) -> str:
     language, of_question = dominant_language([query.text]), dominant_language([question])
     if not of_question or language == of_question:
         return ""
-    shared = function_words(language).intersection(words(query.text))
+    shared = commonest_function_words(language).intersection(words(query.text))
     # A single word misleads: "on" is Finnish too.
     return language if len(shared) > 1 or not in_latin_script(language) else ""
 

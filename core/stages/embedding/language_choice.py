@@ -22,7 +22,7 @@ from core.stages.embedding.cascade import EmbeddingPriority
 from core.stages.streams import Replayed
 from core.stages.time_budget import TimeBudget
 from core.text.bm25_index import tokens
-from core.text.language import dominant_language, function_words, in_latin_script
+from core.text.language import commonest_function_words, dominant_language, in_latin_script
 
 LEAST_FOREIGN = 0.1
 """The share of passages in other languages from which the multilingual embedder is used for all passages."""
@@ -192,7 +192,7 @@ def _shared(question: str, language: str, passages: Sequence[Passage], pages: Ma
     Stems would make words of one language equal to others of another one: the German Suche would be the English such.
     """
     words = set(tokens(question, ""))
-    words = words - function_words(language) or words
+    words = words - commonest_function_words(language) or words
     titles = {pages[passage.place.page].title for passage in passages}
     texts = (*titles, *(passage.text for passage in passages))
     found = {word for text in texts for word in tokens(text, "")}

@@ -1,6 +1,6 @@
 """Score the passages of an index by BM25."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from threading import Lock
 from types import MappingProxyType
 
@@ -8,6 +8,7 @@ from cachetools import LRUCache, cached
 
 from core.model import Page, Passage
 from core.text.bm25_index import Bm25Index, Scores, tokens
+from core.text.content_words import without_function_words
 
 NO_PAGES: Mapping[str, Page] = MappingProxyType({})
 CACHED_INDEXES = 8
@@ -24,7 +25,17 @@ def bm25(
     subject. Without `keep` the index of these passages is not cached.
     """
     index = bm25_index(passages, pages, keep=keep)
-    return index.scores(dict.fromkeys(tokens(question, index.language)))
+    return index.scores(question_stems(question, index.language))
+
+
+def question_stems(question: str, language: str) -> Iterable[str]:
+    """Return the distinct stems of a question without its function words, or of all words if it has no other.
+
+    Where all passages are about the subject of the question, "how", "do" and "I" are rarer than its nouns, so they
+    would weigh more: a line `for i in 1..10` would be the best match of "How do I create a new thread?"
+    """
+    content = " ".join(without_function_words(question, language))
+    return dict.fromkeys(tokens(content or question, language))
 
 
 def bm25_index(

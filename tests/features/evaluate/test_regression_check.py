@@ -115,6 +115,6 @@ def test_a_recut_passes_and_a_crippled_ranking_fails(
     printed = capsys.readouterr().out.splitlines()
     assert len(printed) == 76
     assert printed[-1].endswith("failed")
-    assert ", p = .0156 over 75 questions" in printed[-1], "7 of 7 lost: 2 of 128 swaps"
+    assert ", p = .0039 over 75 questions" in printed[-1], "9 of 9 lost: 2 of 512 swaps"
     several = knobs("several.toml", '[rank]\nstrategy = ["bm25", "fused"]\n')
     assert main(["eval", "check", kept, "--knobs", several]) == BadInput.exit_code
