@@ -89,6 +89,12 @@ FORMS = {
     "vitamin": ("Tea has vitamin C[2].", "Tea has vitamin C[2]."),
     "footnotes without a heading": ("Tea cools [1].\n\n[1] On tea\n[2] On pots", "Tea cools [1].\n\n[1] On tea\n[2] On pots"),
     "superscripts and titles": ("Tea cools².\n\n¹ On tea\n² On pots", "Tea cools [2].\n\n¹ On tea\n² On pots"),
+    "circled": ("Tea cools ①. It warms ② and dries③ at last ❷❸.", "Tea cools [1]. It warms ② and dries [3] at last [2][3]."),
+    "circled after Chinese": ("茶凉了①。茶又热了②③。", "茶凉了 [1]。茶又热了 [2][3]。"),
+    "around the cited text": ("The <co: 1>tea cools</co: 1>, <co>and warms</co: 2,3>.", "The tea cools [1], and warms [2][3]."),
+    "opened": ("[cite_start]Tea cools [cite: 1].\n[cite_start]Pots warm.[cite: 2, 3]", "Tea cools [1].\nPots warm.[2][3]"),
+    "opened, without a source": ("[cite_start]Tea cools [cite: 9].", "Tea cools [Source 9]."),
+    "index": ("Tea cools [index 1] [Index: 2, 3].", "Tea cools [1] [2][3]."),
     "without a source": ("Tea cools [Source 9].", "Tea cools [Source 9]."),
     "row without a source": ("Tea cools [1][9].", "Tea cools [1][9]."),
 }  # fmt: skip
@@ -118,6 +124,9 @@ LOOK_ALIKES = {
     "power beside marks": "The variance² is small [Source 9].",
     "numbers": "Tea [10,000], [007], [1.5], [ ], [x], (1) and (2).",
     "other words": "See [Figure 1], [Step 2], (Table 3), [Article 1] and (in 3).",
+    "steps in circles": "Steps: ① warm ② pour ③ wait.\n\n① Warm it.\n- ② Pour it, 步骤：①加水；②加热。",
+    "circle that no source has": "Tea cools ⑨.",
+    "opening in code": "Write `[cite_start]` and `<co: 1>`.",
     "label alone": "[Source] or (Sources) or [Source A] or (sources vary).",
 }
 

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import functools
 import re
+import unicodedata
 from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from core.text.markdown.mark_look_alikes import is_index, is_power
+from core.text.markdown.mark_look_alikes import is_enumerator, is_index, is_power
 
 if TYPE_CHECKING:
     from regex import Match, Pattern
@@ -33,7 +34,7 @@ _LABELS = (
 )
 """Words for a source. They make any number a citation, even without a source."""
 _WEAK_LABELS = (
-    r"docs? documents? dokumente? documentos? documenti ids? web webpages? results? passages? chunks? contexts? snippets? "
+    r"docs? documents? dokumente? documentos? documenti ids? index indices web webpages? results? passages? chunks? contexts? snippets? "
     r"excerpts? 文档 文檔 网页 網頁 搜索结果 문서"
 )
 """Words with other meanings too. They count within brackets, with a source's number."""
@@ -65,7 +66,8 @@ _GAP = r"[ \t]{0,2}"
 _SIGN = rf"{_GAP}(?:(?:n[°º]|[:：._#№=-]){_GAP})?#?"
 """Separators of a label and its number."""
 _LABEL = rf"(?P<label>(?:{_WORD}[ \t_-])?{_WORD}){_SIGN}"
-_NUMBER = r"\^?\d{1,6}\^?"
+_CIRCLES = "①②③④⑤⑥⑦⑧⑨⑩⑪⑫⑬⑭⑮⑯⑰⑱⑲⑳❶❷❸❹❺❻❼❽❾❿"
+_NUMBER = rf"(?:\^?\d{{1,6}}\^?|[{_CIRCLES}])"
 _COMMA = rf"{_GAP}(?:[,;，、；&+–—‑~～-]{_GAP}(?:(?:{_any(_CONJUNCTIONS)}){_GAP})?|(?:{_any(_CONJUNCTIONS)}){_GAP})"
 _LIST = rf"(?P<numbers>{_NUMBER}(?:{_COMMA}(?:{_WORD}{_SIGN})?{_NUMBER}){{0,50}})"
 # A title may have brackets, escaped or one level deep.
@@ -82,6 +84,9 @@ _CODE = (
 )
 """Text without marks: code, and the definitions of links and footnotes."""
 _MARKS = (
+    # what opens a cited text in front of its mark: [cite_start]text [cite: 1], <co: 1>text</co: 1>
+    r"(?P<opens>\[cite_start\]|<co(?:[ \t]?:[^<>\n]{0,40})?>)",
+    rf"</(?P<sure>co)[ \t]?:[ \t]?{_LIST}[ \t]?>",
     # [1], [1-2], [1, 2], [^1^], [#1], [1†source], [1](address), [Source 1], [citation:1], [Source 1: Title](address)
     rf"(?<![\\!])\^?\[[ \t]?(?:\^?{_LABEL}|#)?{_LIST}[ \t]?(?:[†‡][^\[\]\n]{{0,60}}|(?P<title>[,:：|–—-]){_TITLE})?\]"
     rf"(?:{_TARGET})?",
@@ -108,6 +113,8 @@ _MARKS = (
     rf"\$(?:\{{\}})?\^(?:\{{(?:\[{_LIST}\]|(?P<raised>){_LIST})\}}|(?P<raised>)(?P<numbers>\d))\$",
     r"(?<!\^)\^(?P<raised>)(?P<numbers>\d{1,3}(?:,[ ]?\d{1,3}){0,9})\^",
     # ¹, ¹⁻³, ¹,²
+    # ①, ①②
+    rf"(?P<raised>)(?P<circled>)(?P<numbers>[{_CIRCLES}]{{1,10}})",
     rf"⁽?(?P<raised>)(?P<numbers>{_RAISED}(?:(?:[,˒ˌ‚⸴⁻]|[,⸴]?[ ](?=[⁰¹²³⁴-⁹])){_RAISED}){{0,20}})⁾?",
 )
 _IN_ADDRESS = r"\[[^\s\[\]]{0,100}\](?=(?:\[\d{0,6}\]|\([^()\s]{0,300}\)){0,4}[\w=/&%?#:])"
@@ -119,13 +126,13 @@ _ELSEWHERE = (
     rf"(?<![A-Za-z])(?:https?|ftp)://(?:[^\s<>\[\]【】]|{_IN_ADDRESS})+",
 )
 _BEGINNING = re.compile(
-    r"[\[［〔〖⟦【(（{<`^$\\!⁰¹²³⁴⁵⁶⁷⁸⁹⁽]|(?<![A-Za-z])[hf](?=t|\Z)|^[ \t>*+\d~-]", re.MULTILINE
+    rf"[\[［〔〖⟦【(（{{<`^$\\!⁰¹²³⁴⁵⁶⁷⁸⁹⁽{_CIRCLES}]|(?<![A-Za-z])[hf](?=t|\Z)|^[ \t>*+\d~-]", re.MULTILINE
 )
 """The possible first characters of a form."""
 
 
 PIECE_OF_MARK = re.compile(
-    rf"[\[［【]\^?(?:[^\W\d_]{{1,20}}\.?[:：_-]?)?\d{{1,4}}(?:[,、，–-]\d{{1,4}})*\^?[\]］】,]|^\d{{1,4}}(?:,\d{{1,4}})*\](?=\W*$)|{_RAISED}"
+    rf"[\[［【]\^?(?:[^\W\d_]{{1,20}}\.?[:：_-]?)?\d{{1,4}}(?:[,、，–-]\d{{1,4}})*\^?[\]］】,]|^\d{{1,4}}(?:,\d{{1,4}})*\](?=\W*$)|{_RAISED}|[{_CIRCLES}]"
 )
 """A mark, or a part of a mark, within a word between blanks."""
 
@@ -191,6 +198,8 @@ class Unit:
     """Whether it is the index of an array."""
     definition: bool = False
     """Whether it defines a link or a footnote."""
+    opens: bool = False
+    """Whether it opens a cited text, whose mark follows."""
     unfinished: bool = False
     """Whether more text may change the unit."""
 
@@ -277,7 +286,7 @@ def _unit(text: str, match: Match[str], numbers: Container[int] | None, *, besid
     """Return the unit of a match, or None if it is no mark. `beside` means that a mark directly precedes it."""
     start, end = match.span()
     if match["numbers"] is None:
-        return Unit(start, end, definition=match["definition"] is not None)
+        return Unit(start, end, definition=match["definition"] is not None, opens=match["opens"] is not None)
     label = _labels().fullmatch(match["label"]) if match["label"] else None
     if match["label"] and not label and not (match["label"] == "S" and match["title"] is None):
         return None
@@ -302,7 +311,8 @@ def _unit(text: str, match: Match[str], numbers: Container[int] | None, *, besid
                 )
             )
             known = [_is_known(number, numbers) for number in named]  # word¹²: 1 and 2
-        fine = all(known) and (beside or not is_power(text, start, end))
+        is_other = is_enumerator if match["circled"] is not None else is_power
+        fine = all(known) and (beside or not is_other(text, start, end))
         return Unit(start, end, named, Form.RAISED) if fine else None
     # All numbers of a range must be known. In a list one is enough, or a known neighbouring mark.
     if 0 in named or not (all(known) if is_range else any(known) or beside):
@@ -316,7 +326,9 @@ def _is_known(number: int, numbers: Container[int] | None) -> bool:
     return 0 < number <= HIGHEST_NUMBER if numbers is None else number in numbers
 
 
-_RAISED_DIGITS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻˒ˌ‚⸴", "0123456789-,,,,")
+_RAISED_DIGITS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻˒ˌ‚⸴", "0123456789-,,,,") | {
+    ord(circle): f"{int(unicodedata.numeric(circle))}," for circle in _CIRCLES
+}
 _ROUND_LABELS = frozenset(("doc", "docs", "document", "documents", "dokument", "dokumente", "文档", "文檔"))
 _TOKEN = re.compile(r"(?P<number>\d+)|(?P<word>[^\W\d_]+)|(?P<dash>[–—‑~～-])")
 

@@ -52,7 +52,8 @@ def without_citations(text: str) -> str:
     pieces: list[str] = []
     reached = 0
     for mark in _marks(text, None, superscripts=False):
-        pieces.append(text[reached : mark.start].rstrip(" "))
+        before = text[reached : mark.start]
+        pieces.append(before if mark.opens else before.rstrip(" "))
         reached = mark.end
     return "".join((*pieces, text[reached:]))
 
@@ -136,7 +137,7 @@ class CitationStream:
             if unit.fence:
                 end, fence = unit.end, unit.fence
                 break
-            if unit.numbers:
+            if unit.numbers or unit.opens:
                 marks.append(unit)
             index = unit.end if unit.is_index else index
         raised = next((mark.start for mark in marks if mark.form is Form.RAISED), None)
@@ -156,7 +157,8 @@ class CitationStream:
         self._take(end - begin)
         self._fence = fence
         if end > begin:
-            self._beside, self._after_index = bool(cited) and cited[-1].end == end, index == end
+            self._beside = any(mark.numbers and mark.end == end for mark in cited)
+            self._after_index = index == end
         return piece, bool(fence)
 
 
@@ -172,7 +174,7 @@ def footnotes(text: str) -> Iterator[tuple[int, int]]:
 
 def _marks(text: str, numbers: Container[int] | None, *, superscripts: bool) -> list[Unit]:
     end = start_of_source_list(text)
-    marks = [unit for unit in units(text, numbers) if unit.numbers and unit.start < end]
+    marks = [unit for unit in units(text, numbers) if (unit.numbers or unit.opens) and unit.start < end]
     in_brackets = [mark for mark in marks if mark.form is not Form.RAISED]
     return marks if superscripts and not in_brackets else in_brackets
 
@@ -193,9 +195,8 @@ def _shortened(
     pieces: list[str] = []
     reached = begin
     for mark in marks:
-        gap = (
-            " " if text[mark.start] not in "[【［(（" and text[mark.start - 1 : mark.start].isalnum() else ""
-        )
+        attached = text[mark.start - 1 : mark.start].isalnum()
+        gap = " " if attached and mark.numbers and text[mark.start] not in "[【［(（" else ""
         pieces += (text[reached : mark.start], gap)
         in_row = mark.start == reached and (beside or reached > begin)
         for number in mark.numbers:

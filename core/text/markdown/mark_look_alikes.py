@@ -87,3 +87,15 @@ def is_power(text: str, start: int, end: int) -> bool:
         len(name) == 2 and (name.isupper() or not re.search("[aeiouy]", name, re.IGNORECASE))
     )
     return short or bool(_POWERS.fullmatch(name))
+
+
+_LINE_BEGINS = re.compile(r"(?:^|\n)[ \t>*+#|-]*\Z")
+
+
+def is_enumerator(text: str, start: int, end: int) -> bool:
+    """Return whether circled numbers count steps or items, by their neighbours."""
+    before, after = text[max(0, start - _NEAR) : start], text[end : end + 1]
+    if after.isalnum() or _LINE_BEGINS.search(before):
+        return True
+    follows = before[-1].isalnum() or before[-1] in ".!?…%”»\"'’“。！？」』*_)）"
+    return not (follows or after in ("", "\n", *".,;:!?…)）。，；：！？、”»"))
