@@ -9,10 +9,16 @@ from enum import Enum
 
 _NAMES = (
     r"(?:[a-z]{1,14}[_-]?)?(?:think(?:ing)?|thoughts?|reason(?:ing)?|reflection|scratchpad|monologue|cot|analysis"
-    r"|deliberation|planning)(?:[_-](?:process|content|block|steps?))?"
+    r"|deliberation|planning)(?:[_-](?:process|content|block|steps?|summary))?"
 )
 _ANSWERS = r"(?:answer|final_answer|response|solution)"
 _ATTRIBUTES = r"(?:\s[^<>\n]{0,120})?"
+_SUMMARY = r"<summary(?:\s[^<>]{0,80})?>"
+_HEADING_OF_THOUGHTS = (
+    r"[^\w<>]{0,5}(?:(?:show|hide|view|my|model)\s)?(?:thoughts?|thinking|reasoning|chain\sof\sthought|gedanken(?:gang)?|"
+    r"überlegung(?:en)?|思考|推理)(?:过程|過程|\sprocess|\ssteps?)?(?:\s(?:for|took)\s[^<>\n]{1,30}|[^\w<>\n]{0,9})"
+)
+"""The summary of details that are thoughts, not a part of the answer."""
 
 
 class Kind(Enum):
@@ -48,7 +54,10 @@ _PATTERN = re.compile(
     |(?P<start><\|start\|>\s*assistant(?:<\|message\|>)?)
     |(?P<gemma><\|channel>\s*(?:thought|analysis)\b)|(?P<gemma_end><channel\|>)
     |(?P<unused><unused94>(?:thought)?)|(?P<unused_end><unused95>)
-    |(?P<details><details\s+type="reasoning"[^<>]{{0,200}}>)|(?P<details_end></details>)
+    |(?P<details><details\s[^<>]{{0,100}}\btype="reasoning"[^<>]{{0,200}}>(?:\s{{0,9}}{_SUMMARY}[^<>\n]{{0,80}}</summary>)?
+        |<details(?:\s[^<>]{{0,200}})?>\s{{0,9}}{_SUMMARY}{_HEADING_OF_THOUGHTS}</summary>)
+    |(?P<details_end></details>)
+    |(?P<summary>{_SUMMARY}|</summary>)
     |(?P<final><(?P<final_end>/?){_ANSWERS}\s?>)
     |(?P<solution><\|(?P<solution_end>end_(?:of_)?)?(?:begin_(?:of_)?|start_(?:of_)?)?(?:{_ANSWERS}|box)\|>)
     |(?P<fence>(?<![^\n])```(?:think(?:ing)?|thoughts?|reasoning|reflection)[ \t]*\n)|(?P<fence_end>\n```[ \t]*(?=\n|\Z))
@@ -71,9 +80,17 @@ _HEADER = re.compile(
     re.IGNORECASE,
 )
 """An incomplete header of a channel."""
+_DETAILS = re.compile(
+    r"<details(?:\s[^<>]{0,200})?>\s{0,9}(?:<[a-z]{0,7}|<summary(?:\s[^<>]{0,80})?(?:>(?:[^<>\n]{0,80}(?:</?[a-z]{0,7})?)?)?)?",
+    re.IGNORECASE,
+)
+"""The beginning of details with a summary."""
 _BEGUN_BARE = re.compile(
     r"assistant\s?(?:f(?:i(?:n(?:a)?)?)?)?|assistan|assista|assist|assis|assi|ass|as|a", re.IGNORECASE
 )
+_BEGUN = {"start": _HEADER, "details": _DETAILS}
+_LONG_MARKS = {"<|start|>": _HEADER, "<|channel|>": _HEADER, "<details": _DETAILS}
+"""Marks with further marks in them, by their beginning."""
 _FENCE_PART = re.compile(r"(?<![^\n])`{1,3}[a-z]{0,10}[ \t]*\Z", re.IGNORECASE)
 _FENCE_END_PART = re.compile(r"\n`{0,3}[ \t]*\Z")
 _HEADING_PART = re.compile(r"(?<![^\n])(?:\*\*|#{1,4} ?)?[a-z' ]{0,20}(?:\*\*)?\Z", re.IGNORECASE)
@@ -94,27 +111,40 @@ def next_mark(text: str, start: int, family: str, *, calls: bool) -> Mark | None
     for match in _PATTERN.finditer(text, start):
         groups = match.groupdict()
         found = next(name for name in _FAMILIES if groups[name] is not None)
-        if (_ONLY_WITHIN.get(found, family) != family) or (calls and "to=" in match[0]):
+        if family not in _ONLY_WITHIN.get(found, (family,)) or (calls and "to=" in match[0]):
             continue
-        if found == "start" and _HEADER.fullmatch(text, match.start()):
-            continue  # an incomplete header
+        if (begun := _BEGUN.get(found)) and begun.fullmatch(text, match.start()):
+            continue  # incomplete
         return Mark(*_classified(found, groups), match.start(), match.end())
     return None
 
 
 _FAMILIES = (
     *("tag", "bracket", "token", "moon", "channel", "start", "gemma", "gemma_end", "unused", "unused_end"),
-    *("details", "details_end", "final", "solution", "fence", "fence_end", "heading", "bare", "stop"),
+    *(
+        "details",
+        "details_end",
+        "summary",
+        "final",
+        "solution",
+        "fence",
+        "fence_end",
+        "heading",
+        "bare",
+        "stop",
+    ),
 )
 
 
-_ONLY_WITHIN = {"bare": "bare", "fence_end": "fence"}
+_ONLY_WITHIN = {"bare": ("bare",), "fence_end": ("fence",), "summary": ("think", "details")}
 
 
 def _classified(family: str, groups: dict[str, str | None]) -> tuple[Kind, str]:
     match family:
         case "tag" if groups["tag_empty"]:
             return Kind.EMPTY, "think"
+        case "summary":
+            return Kind.EMPTY, "summary"
         case "tag" | "bracket" | "token" | "moon":
             is_end = any(groups.get(name) for name in (f"{family}_end", f"{family}_end2"))
             return (Kind.CLOSE if is_end else Kind.OPEN), "think"
@@ -142,9 +172,9 @@ def held_back(text: str, family: str, *, headed: bool) -> int:
     `family` is the current thought's. `headed` says that the text begins with a heading of thoughts.
     """
     tail = text[-_LONGEST:]
-    for token in ("<|start|>", "<|channel|>"):
-        place = tail.lower().find(token)
-        if place >= 0 and _HEADER.fullmatch(tail, place):
+    for beginning, begun in _LONG_MARKS.items():
+        place = tail.lower().find(beginning)
+        if place >= 0 and begun.fullmatch(tail, place):
             return len(tail) - place
     for place in range(len(tail) - 1, -1, -1):
         if tail[place] in "<[◁&":

@@ -229,6 +229,8 @@ class ThoughtSplitter:
                 return True
             case Kind.FINAL:
                 return mark.family == self._family
+            case Kind.EMPTY:
+                return mark.family == "summary"
             case Kind.END | Kind.OPEN:
                 return self._family == "channel" and mark.family in ("channel", "stop")
             case _:
