@@ -19,7 +19,8 @@ from core.text.sanitize import one_line, truncate
 _KINDS = (
     (ClientTaskKind.QUESTION, r"stand-?\s?alone (?:question|query|search)|rephras\w+ (?:the|this) (?:follow|question|query)|"
                         r"condense[sd]? (?:the )?question|eigenständige frage"),
-    (ClientTaskKind.COMPLETION, r"auto-?\s?complet\w+|(?:continue|complete) the (?:text|message|sentence)|vervollständig\w+|补全"),
+    (ClientTaskKind.COMPLETION, r"auto-?\s?complet\w+|(?:continue|complete) (?:the|this) (?:\w+ ){0,2}(?:text|message|sentence|input|query)|"
+                                r"\bcontinuation\b|fill[ -]in[ -]the[ -]middle|vervollständig\w+|补全"),
     (ClientTaskKind.FOLLOW_UPS, r"follow-?\s?_?ups?\b|(?:next|related|suggested) (?:questions|prompts|replies)|folgefragen|"
                           r"anschlussfragen|questions de suivi|preguntas de seguimiento|追问|後續問題|フォローアップ"),
     (ClientTaskKind.QUERIES, r"(?:search|web|google|retrieval)[ -](?:queries|query|terms?|phrases?|keywords)|"
@@ -67,7 +68,7 @@ _NAMED_KEY = re.compile(
 _REQUEST = re.compile(
     r"\b(?:generat\w*|creat\w+|writ(?:e|ing)|suggest\w*|giv(?:e|ing)|provid\w+|extract\w*|produc\w+|return|reply|respond\w*|"
     r"output|summari[sz]\w+|name|propos\w+|mak(?:e|ing)|determin\w+|analy[sz]\w+|continu\w+|complet\w+|rephras\w+|formulat\w+|"
-    r"rewrit\w+|reflect|identif\w+|list|come up with|think of|pick|choose|assign|find|condense\w*|decid\w+|need to|task|"
+    r"rewrit\w+|fill|reflect|identif\w+|list|come up with|think of|pick|choose|assign|find|condense\w*|decid\w+|need to|task|"
     r"erstell\w+|erzeug\w+|gib|schreib\w*|formulier\w+|fass\w*|nenn\w*|g[éeè]n[éeè]r\w+|donne\w*|cr[ée]+\w*|propose\w*|"
     r"escrib\w+|da(?:me)?|resum\w+|scriv\w+|napisz|создай|напиши|придумай)\b|"
     r"生成|返回|输出|总结|總結|概括|提取|给出|給出|写|作成|生成して|付けて|まとめ|만들|작성",
@@ -125,6 +126,18 @@ _LABEL_CHARACTERS = 60
 _LISTS = frozenset({ClientTaskKind.TAGS, ClientTaskKind.FOLLOW_UPS, ClientTaskKind.QUERIES})
 _ANY = re.compile("")
 _AGENT = re.compile(r"\b(?:generat(?:or|ion)|assistant|agent|system|expert|summari[sz]er)\b", re.IGNORECASE)
+_BEGUN_ELEMENT = re.compile(
+    r"<(?P<name>text|prefix|input|draft|partial\w{0,20})>(?P<text>(?:(?!<(?P=name)>)[^\0]){0,20000}?)</(?P=name)>",
+    re.IGNORECASE,
+)
+"""An element of a begun text. Its name may also stand in the instructions before it."""
+_BEGUN = re.compile(
+    r"^[ \t]*(?:text|input|prefix|draft)[ \t]*[:：][ \t]*(?P<text>\S[^\n]*)", re.IGNORECASE | re.MULTILINE
+)
+_ABOUT_BEGUN = re.compile(
+    r"\b(?:the|this|user'?s?|given|following|my)\s+(?:\w+\s+){0,2}(?:text|message|input|prompt|query|words)\b",
+    re.I,
+)
 _ABOUT_MESSAGE = frozenset(
     {ClientTaskKind.TITLE, ClientTaskKind.TAGS, ClientTaskKind.QUERIES, ClientTaskKind.OTHER}
 )
@@ -195,6 +208,8 @@ def find_task(message: str, instructions: str = "", earlier: tuple[str, ...] = (
     """
     if any(part.is_question and part.content for part in elements(message)):
         return None  # a template around a question
+    if completion := _completion(message, instructions):
+        return completion
     if conversation := find_conversation(message):
         own = _head_and_tail(conversation.outside)
         if _is_asked_by_person(own):
@@ -210,6 +225,21 @@ def find_task(message: str, instructions: str = "", earlier: tuple[str, ...] = (
         is_rewrite = task is not None and task.kind is ClientTaskKind.QUESTION
         return task and replace(task, about=earlier[0], latest=message) if is_rewrite else None
     return _about_message(message) or _set_by_system(message, instructions)
+
+
+def _completion(message: str, instructions: str) -> ClientTask | None:
+    """Return the task to go on with a begun text, which an element, a label or the whole message has, or None."""
+    element = next(iter(reversed(list(_BEGUN_ELEMENT.finditer(message[-_INSTRUCTION_CHARACTERS:])))), None)
+    labelled = _BEGUN.search(message)
+    begun = (element or labelled or {"text": ""})["text"].strip()
+    own = _head_and_tail(message.replace(element[0], "\n\n") if element else message)
+    task = _instructed(own, _ANY) if begun else None
+    if task is None and not _is_question(message) and _ABOUT_BEGUN.search(instructions[:_HEAD]):
+        task, begun = _instructed(instructions[:_HEAD], _ABOUT_BEGUN), begun or message
+        task = task if task and _FORM.search(instructions[:_INSTRUCTION_CHARACTERS]) else None
+    if task is None or task.kind is not ClientTaskKind.COMPLETION or _is_asked_by_person(own):
+        return None
+    return replace(task, about=begun, latest=begun)
 
 
 def _about_message(message: str) -> ClientTask | None:

@@ -35,9 +35,27 @@ _WORDS = (
     r"che|cosa|chi|quando|dove|perché|come|spiega|descrivi|riassumi|confronta"
 )
 _REQUEST = re.compile(rf"[\s\"'“‘(>*_-]{{0,6}}(?:{_WORDS})\b", re.IGNORECASE)
+_LETTER_REQUEST = re.compile(
+    r"[\s\"'“‘(>*_-]{0,6}(?:(?:please |bitte )?(?:explain|describe|summari[sz]e|compare|define|outline|translate|tell me|show me)|"
+    r"i(?:'d| would) like to know|i (?:want|need) to know|erkläre?|beschreibe?|vergleiche?|explique[rz]?|explica|spiega)\b",
+    re.IGNORECASE,
+)
+"""Requests that are meant for an assistant even in a letter, unlike “please check the crane”."""
+_SALUTATION = re.compile(
+    r"\A\s*(?:dear|hi|hello|hey|good (?:morning|afternoon|evening)|to whom|sehr geehrte[rs]?|liebe[rs]?|hallo|guten (?:tag|morgen)|"
+    r"moin|cher|chère|chers|bonjour|madame|monsieur|estimad[oa]s?|querid[oa]s?|hola|buen[oa]s|gentile|egregi[oa]|car[oai]|"
+    r"buongiorno|beste|geachte|уважаем\w+|здравствуйте|尊敬的|亲爱的|您好|拝啓)\b[^\n.?]{0,60}[,!:，！：]?[ \t]*(?:\n|\Z)",
+    re.IGNORECASE,
+)
+_MAIL_HEADER = re.compile(
+    r"^(?:from|to|cc|date|sent|subject|von|an|datum|gesendet|betreff|de|à|a|objet|para|asunto|发件人|收件人|主题)[ \t]*[:：][^\n]*$",
+    re.IGNORECASE | re.MULTILINE,
+)
 _CLOSING = re.compile(
-    r"\W*(?:thanks?|thank you|many thanks|cheers|regards|(?:kind|best) regards|best|yours|sincerely|danke|vielen dank|"
-    r"viele grüße|merci|gracias|grazie|谢谢|ありがとう)\b.{0,60}",
+    r"\W*(?:thanks?|thank you|many thanks|cheers|regards|(?:kind|best|warm) (?:regards|wishes)|best|love|yours|sincerely|danke|"
+    r"vielen dank|(?:viele|beste|liebe|herzliche) grüße|mit (?:freundlichen|besten|lieben|herzlichen) grüßen|mfg|lg|merci|"
+    r"cordialement|bien à (?:vous|toi)|gracias|(?:un )?(?:cordial )?saludos?|atentamente|grazie|(?:cordiali|distinti) saluti|"
+    r"met vriendelijke groet(?:en)?|с уважением|谢谢|此致|敬上|祝好|ありがとう|敬具)\b.{0,60}",
     re.IGNORECASE | re.DOTALL,
 )
 _SIGNATURE = 40
@@ -49,8 +67,8 @@ _PARAGRAPH = 400
 def find_question(text: str, limit: int) -> str:
     """Return the question of a message, in at most `limit` characters, or "".
 
-    A message within the limit is the question, unless it is a client's template. Otherwise the question is the first of
-    these: the element or label for a question (`<user_query>`, `Question:`), the text after or before the material of a
+    A message within the limit is the question, unless it is a client's template or a letter that asks nothing. Otherwise
+    the question is the first of these: the element or label for a question (`<user_query>`, `Question:`), the text after or before the material of a
     template, and the last paragraph or sentence that asks.
     """
     text = text.strip()
@@ -67,10 +85,25 @@ def find_question(text: str, limit: int) -> str:
             if asked := (whole if "\n\n" not in beside else "") or _last_asking(beside, limit) or whole:
                 return asked
     elif len(text) <= limit:
-        return text
+        return "" if _is_letter(text) and not _last_asking(text, limit) else text
     outside = without(text, parts).strip()
     asked = _last_asking(labelled or outside, limit)
     return asked or (text if len(text) <= limit else "")
+
+
+def _is_letter(text: str) -> bool:
+    """Return whether a whole text is a letter: a salutation and a closing, or the head of a mail."""
+    head = text[:400].partition("\n\n")[0]
+    if len(_MAIL_HEADER.findall(head)) >= 2 and all(map(_MAIL_HEADER.fullmatch, head.splitlines())):
+        text = text.partition("\n\n")[2]
+        return bool(_SALUTATION.match(text)) or _is_signed(text)
+    return bool(_SALUTATION.match(text)) and _is_signed(text)
+
+
+def _is_signed(text: str) -> bool:
+    """Return whether a text ends with a closing and perhaps a name."""
+    lines = [line.strip() for line in text.strip().splitlines()[-4:]]
+    return any(_CLOSING.fullmatch(" ".join(lines[place:])) for place in range(len(lines)))
 
 
 def _in_template(text: str) -> str:
@@ -108,8 +141,9 @@ def _last_asking(text: str, limit: int) -> str:
     """Return the last paragraph or sentence that asks, or "".
 
     Both ends of a text come before its middle, because a pasted letter may contain a question. The end comes first,
-    unless the beginning introduces what follows. A request in a long paragraph may be the letter's.
+    unless the beginning introduces what follows. A request in a long paragraph or in a letter may be the letter's.
     """
+    asks = _LETTER_REQUEST if _is_letter(text) else _REQUEST
     blocks = list(paragraphs(text))
     while len(blocks) > 1 and _is_closing(blocks[-1]):
         blocks.pop()
@@ -120,20 +154,20 @@ def _last_asking(text: str, limit: int) -> str:
         ends.reverse()
     for requests in (False, True):
         for block in ends:
-            if asked := _asking(block, limit, requests=requests or len(block) <= _PARAGRAPH):
+            if asked := _asking(block, limit, asks if requests or len(block) <= _PARAGRAPH else None):
                 return asked
-    return next((asked for block in reversed(blocks) if (asked := _asking(block, limit, requests=False))), "")
+    return next((asked for block in reversed(blocks) if (asked := _asking(block, limit, None))), "")
 
 
-def _asking(paragraph: str, limit: int, *, requests: bool) -> str:
+def _asking(paragraph: str, limit: int, asks: re.Pattern[str] | None) -> str:
     """Return a short asking paragraph, or the last asking sentence of a longer one, or "".
 
-    Without `requests` only question marks count: “list the sails” inside a letter is not a question.
+    Without requests that match `asks` only question marks count: “list the sails” inside a letter is not a question.
     """
     asking = [
         sentence
         for sentence in _sentences(paragraph)
-        if _QUESTION_MARK.search(sentence) or (requests and _REQUEST.match(sentence))
+        if _QUESTION_MARK.search(sentence) or (asks and asks.match(sentence))
     ]
     if not asking:
         return ""

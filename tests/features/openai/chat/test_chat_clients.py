@@ -199,6 +199,21 @@ def test_model_condenses_a_message_that_asks_nothing(visitor: Visitor) -> None:
     assert LETTER in answering[-1]["content"]
 
 
+@pytest.mark.parametrize(
+    "letter",
+    [
+        "Dear Ole,\n\nplease check the crane before Monday. The mast is up again.\n\nKind regards\nAnn",
+        "From: ann@harbour.example\nTo: ole@harbour.example\nSubject: Crane\n\nHi Ole,\n\nthe crane is repaired.\n\nBest,\nAnn",
+        "Sehr geehrte Damen und Herren,\n\nanbei erhalten Sie die Rechnung.\n\nMit freundlichen Grüßen\nAnn Muster",
+    ],
+)
+def test_letter_that_asks_nothing_is_no_question(letter: str, visitor: Visitor) -> None:
+    visitor.model.chats += map(streamed, ("What does a harbour crane lift?", "Boats [1]."))
+    reply = sent(visitor, asked(("user", letter)))
+    assert run_of(visitor, reply)["question"] == "What does a harbour crane lift?"
+    assert any("asks no question, so" in note for note in reply.json()["notes"])
+
+
 def test_beginning_is_searched_without_a_model_to_condense(api: Api) -> None:
     reply = sent(api, asked(("user", LETTER)))
     assert run_of(api, reply)["question"].startswith("We sail on Saturday")
