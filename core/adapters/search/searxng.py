@@ -159,7 +159,7 @@ class SearxNG:
         if status != 200 or not isinstance(reply, dict):
             raise self._requests.refused(status, body)
         rows, error = reply.get("results"), line(reply.get("error"), 200)
-        if not isinstance(rows, list | None) or (rows is None and error):
+        if not isinstance(rows, list | dict | None) or (rows is None and error):
             raise SearchFailed(
                 f"SearXNG at {self.url} sent no list of results{f': {error}' if error else ''}.",
                 hint="Is it up to date? Its log may say more.",

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from core.adapters.search.searxng_reply import SNIPPET_LIMIT, TITLE_LIMIT, is_address, line, listed
+from core.adapters.search.searxng_reply import SNIPPET_LIMIT, TITLE_LIMIT, address, line, listed, written
 from core.model import Result
 
 MOST_ANSWERS, MOST_ADDRESSES, MOST_CORRECTIONS, MOST_SUGGESTIONS = 3, 4, 3, 8
@@ -35,8 +35,8 @@ class DirectAnswers:
             row = answer if isinstance(answer, dict) else {"answer": answer}
             if text := line(_text(row), _ANSWER_LIMIT):
                 answers.append(text)
-                if is_address(row.get("url")):
-                    first.append(_result(row, row["url"], line(text, 100), text))
+                if url := address(row.get("url")):
+                    first.append(_result(row, url, line(text, 100), text))
         for box in listed(reply.get("infoboxes")):
             if not isinstance(box, dict):
                 continue
@@ -58,7 +58,7 @@ class DirectAnswers:
 
 def _text(answer: Mapping[str, Any]) -> str:
     """Return an answer's text: plain, translations or weather."""
-    if text := _written(answer.get("answer")):
+    if text := written(answer.get("answer")):
         return text
     translations = [item.get("text") for item in listed(answer.get("translations")) if isinstance(item, dict)]
     if texts := [text for text in translations if isinstance(text, str)]:
@@ -76,19 +76,14 @@ def _box_text(box: Mapping[str, Any]) -> str:
     table = (
         f"{label}: {value}."
         for row in pairs
-        if (label := _written(row.get("label"))) and (value := _written(row.get("value")))
+        if (label := written(row.get("label"))) and (value := written(row.get("value")))
     )
     return " ".join(filter(None, (box["content"] if isinstance(box.get("content"), str) else "", *table)))
 
 
-def _written(value: object) -> str:
-    """Return a text or number as text. Anything else gives ""."""
-    return str(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else ""
-
-
 def _addresses(box: Mapping[str, Any]) -> Iterator[str]:
     rows = [row.get("url") for row in listed(box.get("urls")) if isinstance(row, dict)]
-    yield from (url.strip() for url in (box.get("id"), box.get("url"), *rows) if is_address(url))
+    yield from filter(None, map(address, (box.get("id"), box.get("url"), *rows)))
 
 
 def _queries(values: object, query: str) -> Iterator[str]:
@@ -103,6 +98,4 @@ def _queries(values: object, query: str) -> Iterator[str]:
 
 def _result(row: Mapping[str, Any], url: str, title: str, text: str) -> Result:
     names = [line(name, 60) for name in listed(row.get("engines")) or [row.get("engine")]]
-    return Result(
-        url=url.strip(), title=title, snippet=text, rank=1, engines=tuple(name for name in names if name)
-    )
+    return Result(url=url, title=title, snippet=text, rank=1, engines=tuple(name for name in names if name))

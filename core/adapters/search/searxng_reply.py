@@ -7,7 +7,7 @@ import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from html import unescape
-from typing import Any, TypeGuard
+from typing import Any
 from urllib.parse import urlsplit
 
 from cachetools import LRUCache, TTLCache
@@ -31,11 +31,15 @@ def read_json(body: bytes) -> Any:
 
 
 def results(reply: Mapping[str, Any]) -> tuple[Result, ...]:
-    """Return the rows with an http address, ranked from 1. The order is unchanged."""
-    rows = [
-        row for row in listed(reply.get("results")) if isinstance(row, dict) and is_address(row.get("url"))
-    ]
-    return tuple(_result(row, rank) for rank, row in enumerate(rows, 1))
+    """Return the rows with a web address, ranked from 1. The order is unchanged.
+
+    Rows may be a list, an object of rows or of lists of rows, or a single row.
+    """
+    sent = reply.get("results")
+    groups = [sent] if isinstance(sent, dict) and "url" in sent else listed(sent)
+    rows = [row for group in groups for row in (group if isinstance(group, list) else [group])]
+    addressed = [(url, row) for row in rows if isinstance(row, dict) and (url := address(row.get("url")))]
+    return tuple(_result(row, url, rank) for rank, (url, row) in enumerate(addressed, 1))
 
 
 def unresponsive_engines(reply: Mapping[str, Any]) -> dict[str, str]:
@@ -59,8 +63,15 @@ def unresponsive_engines(reply: Mapping[str, Any]) -> dict[str, str]:
 
 
 def listed(value: object) -> list[Any]:
-    """Return a list unchanged, and an object's values. Anything else gives an empty list."""
+    """Return a list unchanged, an object's values, and a text alone. Anything else gives an empty list."""
+    if isinstance(value, str):
+        return [value]
     return value if isinstance(value, list) else list(value.values()) if isinstance(value, dict) else []
+
+
+def written(value: object) -> str:
+    """Return a text or number as text. Anything else gives ""."""
+    return str(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else ""
 
 
 _HIGHLIGHT = re.compile(
@@ -77,29 +88,35 @@ def line(value: object, limit: int) -> str:
     return one_line(unescape(plain) if plain != text else text, limit)
 
 
-def _result(row: Mapping[str, Any], rank: int) -> Result:
+def _result(row: Mapping[str, Any], url: str, rank: int) -> Result:
     names = listed(row.get("engines")) or [row.get("engine")]
     engines = [line(name, 60) for name in names]
     return Result(
-        url=row["url"].strip(),
-        title=line(row.get("title"), TITLE_LIMIT),
-        snippet=line(row.get("content"), SNIPPET_LIMIT),
+        url=url,
+        title=line(written(row.get("title")), TITLE_LIMIT),
+        snippet=line(written(row.get("content")), SNIPPET_LIMIT),
         rank=rank,
         engines=tuple(name for name in engines if name),
         published=line(row.get("publishedDate"), 40) or None,
     )
 
 
-def is_address(url: object) -> TypeGuard[str]:
-    """Check for a web page's address of limited length."""
+_WITHOUT_SCHEME = re.compile(r"//(?=[^/])|(?=[^\W_][\w.-]{0,250}\.[^\W\d_]{2,63}(?::\d{1,5})?(?:[/?#]|$))")
+
+
+def address(url: object) -> str:
+    """Return a web page's address of limited length, with its scheme. Anything else gives ""."""
     if not isinstance(url, str) or len(url) > URL_LIMIT:
-        return False
+        return ""
+    url = url.strip()
+    if bare := _WITHOUT_SCHEME.match(url):
+        url = f"https://{url[bare.end() :]}"
     try:
         url.encode()  # half of a surrogate pair is in no address
-        parts = urlsplit(url.strip())
+        parts = urlsplit(url)
     except ValueError:
-        return False
-    return parts.scheme in {"http", "https"} and bool(parts.hostname)
+        return ""
+    return url if parts.scheme in {"http", "https"} and parts.hostname else ""
 
 
 INSTANCES = 64

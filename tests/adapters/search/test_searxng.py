@@ -176,9 +176,29 @@ async def test_malformed_rows_are_left_out_and_long_ones_cut(instance, adapter):
     assert first.title.startswith("One line ttt")
     assert len(first.title) == 300
     assert len(first.snippet) <= 2000
-    assert (two.title, two.snippet, two.engines, two.published) == ("", "", ("e",), "2024-05-06")
+    assert (two.title, two.snippet, two.engines, two.published) == ("", "7", ("e",), "2024-05-06")
     assert (three.engines, three.published) == (("a", "b"), None)
     assert reply.unresponsive_engines == (("x", "timeout"), ("y", ""))
+
+
+ROW = {"url": "http://a.example/1", "title": 1984}
+ROWS = {
+    "by number": {"0": ROW, "1": {**ROW, "url": "http://a.example/2"}},
+    "by engine": {"brave": [ROW], "bing": [{**ROW, "url": "http://a.example/2"}]},
+    "without a scheme": [
+        {**ROW, "url": "//a.example/1"},
+        {**ROW, "url": "a.example/2"},
+        {**ROW, "url": "wd:Q1"},
+    ],
+}
+
+
+@pytest.mark.parametrize("rows", ROWS.values(), ids=ROWS)
+async def test_rows_of_other_shapes_are_read(instance, adapter, rows):
+    instance.replies = [json_reply({"results": rows})]
+    found = (await adapter("x", SearchKnobs(results=2))).results
+    assert [row.url.partition("://")[2] for row in found] == ["a.example/1", "a.example/2"]
+    assert {row.title for row in found} == {"1984"}
 
 
 @pytest.mark.parametrize("body", [{"results": None}, {"results": []}, {}])

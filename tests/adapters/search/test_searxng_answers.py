@@ -93,15 +93,10 @@ async def test_first_address_of_infobox_comes_before_the_results(client) -> None
     assert [result.rank for result in reply.results] == [1, 2, 3, 4, 5]
 
 
-async def test_corrections_and_suggestions_are_other_queries(client) -> None:
-    reply = await searched(
-        client,
-        {
-            "results": [],
-            "corrections": ["hot tea", {"title": "hot tea "}, "HOT TAE"],
-            "suggestions": ["hot tea pot"],
-        },
-    )
+@pytest.mark.parametrize("corrections", [["hot tea", {"title": "hot tea "}, "HOT TAE"], "hot tea"])
+async def test_corrections_and_suggestions_are_other_queries(client, corrections) -> None:
+    beside = {"results": [], "corrections": corrections, "suggestions": ["hot tea pot"]}
+    reply = await searched(client, beside)
     assert reply.corrections == ("hot tea",)
     assert reply.suggestions == ("hot tea pot",)
 
