@@ -116,6 +116,17 @@ def test_excerpts_of_a_csv_are_found_across_lines(tmp_path: Path) -> None:
     assert set(texts) == {"sand.md", "tides.txt"}
 
 
+def test_document_that_a_line_judges_again_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "birds.jsonl"
+    path.write_text(
+        '{"id": "gull", "text": "Gulls nest on cliffs."}\n'
+        '{"question": "Who nests?", "relevant": [{"doc": "gull", "grade": 2}, {"doc": "gull", "grade": 0}]}\n'
+    )
+    data = load_data_set(path)
+    assert data.questions[0].judgements == {"gull": 0}
+    assert "line 2: gull" in data.warnings[0]
+
+
 def test_handbook_has_answerable_questions_for_every_article_and_others() -> None:
     data = load_data_set(HANDBOOK / "questions.csv")
     assert data.warnings == ()
@@ -143,6 +154,11 @@ GOOD = {
         ("corpus", [line("a", "Water."), '{"_id": "b"'], "corpus.jsonl, line 2 is not JSON"),
         ("corpus", [line("a", "Water."), "[]"], "corpus.jsonl, line 2 is no JSON object"),
         ("corpus", ['{"_id": "a"}'], "corpus.jsonl, line 1 has no text"),
+        (
+            "corpus",
+            ['{"_id": 123456789012345678901, "text": "a"}'],
+            "corpus.jsonl, line 1 has a _id of too many digits",
+        ),
         ("corpus", [line("a", "Water."), line("a", "Sand.")], "the document id 'a' is there twice"),
         ("queries", [line("1", "What?"), line("1", "Who?")], "'1'|question id"),
         ("qrels", ["query-id\tcorpus-id\tscore", "1\ta"], "test.tsv, line 2 is no judgement"),

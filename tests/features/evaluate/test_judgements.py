@@ -12,7 +12,7 @@ from core.features.evaluate.data_sets.source import Source
 def read(folder: Path, text: str | bytes) -> dict[str, dict[str, int]]:
     path = folder / "test.tsv"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    return read_judgements(Source(path))
+    return read_judgements(Source(path)).grades
 
 
 @pytest.mark.parametrize(
@@ -34,6 +34,9 @@ def read(folder: Path, text: str | bytes) -> dict[str, dict[str, int]]:
         "Query ID\tDocument ID\tGrade\nq1\tgull\t2\nq2\theron\t0\n",
         "# q1 and q2, judged in May\nq1 0 gull 2\n#q3 is left out\nq2 0 heron 0\n",
         "topic\titer\tdoc\tgrade\nq1\t0\tgull\t2\nq2\t0\theron\t0\n",
+        "q1 0 gull 2 ann\nq2 0 heron 0 ole\n",
+        "q1\tgull\t2\t1\t0.73\nq2\theron\t0\t0\t0.12\n",
+        "q1,0,gull,2,2024-05-06\nq2,0,heron,0,2024-05-07\n",
     ],
 )
 def test_judgements_are_read_in_each_form(tmp_path: Path, text: str) -> None:
@@ -80,3 +83,19 @@ def test_line_of_two_columns_among_others_is_named(tmp_path: Path) -> None:
 def test_first_line_with_a_broken_grade_is_no_head(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=r"line 1 .*is no judgement"):
         read(tmp_path, "q1\tgull\t0.5\nq2\tgull\t1\n")
+
+
+def test_document_that_is_judged_again_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "test.tsv"
+    path.write_text("q1\tgull\t2\nq1\tgull\t2\nq1\theron\t1\nq1\tgull\t0\n", "utf-8")
+    judgements = read_judgements(Source(path))
+    assert judgements.grades == {"q1": {"gull": 0, "heron": 1}}
+    (warning,) = judgements.warnings
+    assert "1 document again with another grade" in warning and "line 4: q1 and gull" in warning
+
+
+def test_ids_that_a_spreadsheet_rounded_are_told(tmp_path: Path) -> None:
+    path = tmp_path / "test.tsv"
+    path.write_text("q1\t1.23457E+17\t2\n", "utf-8")
+    (warning,) = read_judgements(Source(path)).warnings
+    assert "1.23457E+17" in warning and "as text" in warning

@@ -35,13 +35,18 @@ def load(files: Mapping[str, Source], name: str) -> DataSet:
                 f"{name} has no {file}.", hint="Check the path of the data set, and that it is complete."
             )
     split, qrels = _qrels_file(files, name)
-    grades = read_judgements(qrels)
+    judgements = read_judgements(qrels)
+    grades = judgements.grades
     corpus, queries = (files[file] for file in FILES)
     texts = [
         (text_field(queries, number, value, "_id", "id"), text_field(queries, number, value, "text"), number)
         for number, value in objects(queries)
     ]
     missing = len(grades.keys() - {name for name, _, _ in texts})
+    unknown = [
+        f"{pluralize(missing, 'judged question')} {plural(missing, 'is', 'are')} not in {queries.name}."
+    ]
+    unknown = unknown if missing else []
     return DataSet(
         name=f"{name} ({split})",
         questions=tuple(
@@ -51,11 +56,7 @@ def load(files: Mapping[str, Source], name: str) -> DataSet:
         ),
         documents=lambda: _documents(replace(corpus, limit=STREAM_LIMIT)),
         questions_file=queries,
-        warnings=(
-            f"{pluralize(missing, 'judged question')} {plural(missing, 'is', 'are')} not in {queries.name}.",
-        )
-        if missing
-        else (),
+        warnings=(*judgements.warnings, *unknown),
     )
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from core.features.evaluate.data_sets.data_set import CorpusDocument, DataSet, Question
+from core.features.evaluate.data_sets.judgements import repeated_grades
 from core.features.evaluate.data_sets.lines import BadLine, objects, text_field
 from core.features.evaluate.data_sets.source import STREAM_LIMIT, Source
 
@@ -26,10 +27,13 @@ def load(source: Source) -> DataSet:
         OSError: when the file cannot be read.
     """
     source = Source(source.path, source.member, STREAM_LIMIT)
+    changed: list[str] = []
+    questions = read_questions(source, in_memory=False, changed=changed)
     return DataSet(
         name=source.name.removesuffix(SUFFIX),
-        questions=read_questions(source, in_memory=False),
+        questions=questions,
         documents=lambda: read_documents(source),
+        warnings=(repeated_grades(source, changed),) if changed else (),
         questions_file=source,
     )
 
@@ -46,13 +50,17 @@ def read_documents(source: Source) -> Iterator[CorpusDocument]:
             )
 
 
-def read_questions(source: Source, *, in_memory: bool = True) -> tuple[Question, ...]:
+def read_questions(
+    source: Source, *, in_memory: bool = True, changed: list[str] | None = None
+) -> tuple[Question, ...]:
     """Return the questions among the lines. Raises `BadLine` for an unusable line.
 
-    `in_memory` limits the number of JSON values in the file.
+    `in_memory` limits the number of JSON values in the file. `changed` receives the documents that a question judges
+    twice with different grades.
     """
     lines = objects(source, in_memory=in_memory)
-    return tuple(_question(source, number, value) for number, value in lines if "question" in value)
+    changed = [] if changed is None else changed
+    return tuple(_question(source, number, value, changed) for number, value in lines if "question" in value)
 
 
 def question_line(question: Question) -> dict[str, Any]:
@@ -75,15 +83,21 @@ def question_line(question: Question) -> dict[str, Any]:
     }
 
 
-def _question(source: Source, number: int, value: dict[str, Any]) -> Question:
+def _question(source: Source, number: int, value: dict[str, Any], changed: list[str]) -> Question:
     try:
         relevant = [
             {"doc": entry} if isinstance(entry, str) else entry for entry in value.get("relevant", [])
         ]
+        judgements: dict[str, int] = {}
+        for entry in relevant:
+            document, grade = str(entry["doc"]), int(entry.get("grade", 1))
+            if judgements.setdefault(document, grade) != grade:
+                changed.append(f"line {number:,}: {document}")
+            judgements[document] = grade
         return Question(
             id=str(value.get("id", number)),
             text=text_field(source, number, value, "question"),
-            judgements={str(entry["doc"]): int(entry.get("grade", 1)) for entry in relevant},
+            judgements=judgements,
             excerpts=tuple(
                 (str(entry["doc"]), int(entry["start"]), int(entry["end"]))
                 for entry in relevant

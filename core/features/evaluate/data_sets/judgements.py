@@ -1,28 +1,33 @@
 """Relevance judgements as tools write them: divided by tabs, commas, semicolons, bars or blanks, with or without a head.
 
-Three columns are question, document and grade. Four are TREC's, with an iteration in second place. Two are a question
-and a relevant document. A head that names the columns decides over all. Lines that begin with `#` and are no judgement
+Three columns are question, document and grade. Four are TREC's, with an iteration in second place. A fifth is a comment,
+as are the fourth and fifth after question, document and grade. Two are a question and a relevant document. A head that names the columns decides over all. Lines that begin with `#` and are no judgement
 are comments.
 """
 
 import re
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import islice
 
 from core.features.evaluate.data_sets.column_names import named_places
 from core.features.evaluate.data_sets.lines import BadLine
 from core.features.evaluate.data_sets.source import Source
 from core.text.decoding import decode
+from core.text.sanitize import pluralize
 
 _NUMBER = re.compile(r"[-+]?[0-9]+(?:[.,][0-9]*)?(?:[eE][-+]?[0-9]+)?")
 _GRADE = re.compile(r"([-+]?[0-9]{1,9})(?:[.,]0*)?(?:[eE][-+]?0{1,2})?")
 """A whole number, also as programs write it: 1, 1.0, 1,0, 1.00e+00."""
 _ITERATION = re.compile(r"[Qq]?[0-9]{1,4}(?:\.[0-9])?")
+_ROUNDED = re.compile(r"[0-9](?:[.,][0-9]{1,14})?[eE]\+[0-9]{2,3}")
+"""An id of more than 15 digits, as a spreadsheet rounds it."""
+_TREC = (0, 2, 3)
 _LOOKED_AT = 200
 """The number of lines that decide how a file is divided."""
 _COLUMNS = ("question id", "document id", "grade")
-_PLACES: dict[int, tuple[int, ...]] = {2: (0, 1), 3: (0, 1, 2), 4: (0, 2, 3)}
+_PLACES: dict[int, tuple[int, ...]] = {2: (0, 1), 3: (0, 1, 2), 4: _TREC}
 """The places of question, document and grade without a head, by the number of columns."""
 _HINT = (
     "Write question id, document id and grade (a whole number), or TREC's four columns, divided by tabs, commas, "
@@ -30,8 +35,16 @@ _HINT = (
 )
 
 
-def read_judgements(source: Source) -> dict[str, dict[str, int]]:
-    """Return the grades by question and document.
+@dataclass(frozen=True, slots=True)
+class Judgements:
+    """The grades by question and document, and warnings of what the file leaves in doubt."""
+
+    grades: dict[str, dict[str, int]]
+    warnings: tuple[str, ...] = ()
+
+
+def read_judgements(source: Source) -> Judgements:
+    """Return the grades by question and document. Of two for one document, the last counts.
 
     The first line is a head if it ends with no number. All lines are divided in the same way, so that no part of an id is
     read as another id.
@@ -55,22 +68,49 @@ def read_judgements(source: Source) -> dict[str, dict[str, int]]:
     if rows and (places or not (pairs or _is_judgement(rows[0][1]) or _NUMBER.fullmatch(rows[0][1][-1]))):
         del rows[0]
     grades: defaultdict[str, dict[str, int]] = defaultdict(dict)
+    by_width = _PLACES | {5: _places_of_five([cells for _, cells in rows])}
+    changed: list[str] = []
     for number, cells in rows:
-        used = places or (_PLACES.get(len(cells)) if pairs or len(cells) != 2 else None)
+        used = places or (by_width.get(len(cells)) if pairs or len(cells) != 2 else None)
         if not used or len(cells) <= max(used):
             raise BadLine(source, number, " is no judgement.", hint=_HINT)
         question, document, *stated = (cells[column] for column in used)
         grade = _GRADE.fullmatch(*stated or "1")
-        unclear = not places and len(cells) == 4 and not _ITERATION.fullmatch(cells[1])
+        unclear = not places and used == _TREC and not _ITERATION.fullmatch(cells[1])
         if not grade:
             raise BadLine(source, number, " is no judgement.", hint=_HINT)
         if not question or not document or unclear:
             problem = (
-                " has four columns, of which the second is no iteration." if unclear else " lacks an id."
+                f" has {len(cells)} columns, of which the second is no iteration."
+                if unclear
+                else " lacks an id."
             )
             raise BadLine(source, number, problem, hint=_HINT)
+        if grades[question].setdefault(document, int(grade[1])) != int(grade[1]):
+            changed.append(f"line {number:,}: {question} and {document}")
         grades[question][document] = int(grade[1])
-    return dict(grades)
+    return Judgements(dict(grades), tuple(_warnings(source, grades, changed)))
+
+
+def _warnings(
+    source: Source, grades: Mapping[str, Mapping[str, int]], changed: Sequence[str]
+) -> Iterator[str]:
+    if changed:
+        yield repeated_grades(source, changed)
+    ids = [name for question, documents in grades.items() for name in (question, *documents)]
+    if rounded := next(filter(_ROUNDED.fullmatch, ids), ""):
+        yield (
+            f"{source.name} has ids such as {rounded}: a spreadsheet has rounded numbers of more than 15 digits. "
+            "Export it again with ids as text."
+        )
+
+
+def repeated_grades(source: Source, changed: Sequence[str]) -> str:
+    """Return the warning that documents are judged twice for a question with different grades."""
+    return (
+        f"{source.name} judges {pluralize(len(changed), 'document')} again with another grade, of which the last "
+        f"counts ({changed[0]})."
+    )
 
 
 class _Divider:
@@ -111,7 +151,16 @@ def _divider(lines: Sequence[str]) -> _Divider:
 
 
 def _is_judgement(cells: Sequence[str]) -> bool:
+    if len(cells) == 5:
+        return any(_GRADE.fullmatch(cells[place]) for place in (2, 3))
     return len(cells) in (3, 4) and bool(_GRADE.fullmatch(cells[-1]))
+
+
+def _places_of_five(rows: Sequence[Sequence[str]]) -> tuple[int, ...]:
+    """Return the places of question, document and grade in five columns, of which the last is a comment."""
+    five = [cells for cells in rows if len(cells) == 5]
+    trec = all(_ITERATION.fullmatch(cells[1]) and _GRADE.fullmatch(cells[3]) for cells in five)
+    return _TREC if trec else (0, 1, 2)
 
 
 def _is_comment(cells: Sequence[str]) -> bool:

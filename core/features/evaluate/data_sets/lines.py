@@ -153,6 +153,10 @@ def _is_comment(row: Sequence[str]) -> bool:
     return row[0].startswith("#")
 
 
+_EXACT = 2**53
+"""From here on, JSON's numbers with a fraction or beyond 64 bits are not exact."""
+
+
 def text_field(source: Source, number: int, value: dict[str, Any], *names: str) -> str:
     """Return the first field found among these, as text. A number is converted.
 
@@ -165,6 +169,15 @@ def text_field(source: Source, number: int, value: dict[str, Any], *names: str) 
             return str(field)
         if isinstance(field, str):
             return field
+        if isinstance(field, float) and field.is_integer():
+            if abs(field) < _EXACT:
+                return str(int(field))
+            raise BadLine(
+                source,
+                number,
+                f" has a {name} of too many digits.",
+                hint='Write it as text: "…", not as a number.',
+            )
     raise BadLine(
         source,
         number,
