@@ -5,9 +5,10 @@ numbers in Han characters.
 """
 
 import re
+import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from decimal import Context, Decimal, InvalidOperation
 
 from core.text.language import dominant_language
 
@@ -24,7 +25,7 @@ _NO_COUNT = 13
 _FULL_WIDTH = {
     0xFF01 + place: 0x21 + place for place in range(94) if chr(0xFF01 + place) not in "，：；！？（）"
 }
-_FULL_WIDTH |= {ord("٫"): ord("."), ord("٬"): ord(","), ord("−"): ord("-")}
+_FULL_WIDTH |= {ord("٫"): ord("."), ord("٬"): ord(","), ord("−"): ord("-"), ord("⁄"): ord("/")}
 _DIGITS = {character: value for value, row in enumerate(("〇零", "一壹", "二两兩", "三", "四", "五", "六", "七", "八", "九"))
            for character in row}  # fmt: skip
 _TENS = {"十": 10, "百": 100, "千": 1_000}
@@ -106,6 +107,24 @@ _LOWERED = str.maketrans("⁺⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "+-0123456789")
 _LARGEST_EXPONENT = 30
 """The largest exponent that is written out."""
 _HALF = re.compile(rf"\bhalf an?\s(?=(?:{_any(_SCALES)})\b)", re.IGNORECASE)
+_FRACTION = re.compile(
+    r"(?:(?<![\d.,/])(?P<whole>\d{1,4})(?:[ \u00a0-]?(?=[¼-¾⅐-⅞])|[ \u00a0-](?=[1-9]/)))?"
+    r"(?:(?P<sign>[¼-¾⅐-⅞])|(?<![\d/.,])(?P<part>[1-9])/(?P<of>[234568])(?![\d/]|[.,]\d))"
+)
+"""½, 2½, 1/2, 1 1/2. A longer line of numbers and slashes is a date or a path."""
+_HALF_WORDS = re.compile(
+    r"\b(?:half|hälfte|halbe[rsnm]?|moitié|demie?|mitad|metà|mezz[oa])\b|一半|半数", re.IGNORECASE
+)
+_SHARE = re.compile(
+    r"\b(?:(?P<part>[1-9]) (?:out )?(?:of|von|sur|de) (?:the )?(?P<of>[2-9]|10)|"
+    r"(?P<parts>an?|one|two|three|four|eine?[mns]?|zwei|drei|vier)[ -](?P<name>third|quarter|fifth|drittel|viertel|fünftel)s?)\b",
+    re.IGNORECASE,
+)
+"""A share in words, such as 3 of 4 or two thirds."""
+_PARTS = {"two": 2, "three": 3, "four": 4, "zwei": 2, "drei": 3, "vier": 4}
+_NAMED_PARTS = {"third": 3, "quarter": 4, "fifth": 5, "drittel": 3, "viertel": 4, "fünftel": 5}
+_EXACT = Context(prec=400)
+"""Arithmetic of numbers in texts, which may have more digits than 28."""
 _SPOKEN_YEAR = re.compile(r"\b(1[1-9]|20) (\d\d)\b")
 _FALLS = (
     "fell|falls?|fallen|falling|dropp?(?:s|ed)?|declined?s?|decreased?s?|lost|loses?|loss|shrank|sank|down|reduced|"
@@ -159,12 +178,35 @@ def figures(text: str, *, claimed: bool = False) -> frozenset[Figure]:
     Smaller number words in an answer are often its own counts. "1,500", "1 500" and "1.5 thousand" are equal, and so
     are "25" and "twenty-five", "3亿" and "300 million".
     """
-    text = _POWER_OF_TEN.sub(_written_out, _HALF.sub("0.5 ", text.translate(_FULL_WIDTH)))
+    text = _HALF.sub("0.5 ", text.translate(_FULL_WIDTH))
+    text = _POWER_OF_TEN.sub(
+        _written_out, _FRACTION.sub(lambda fraction: _as_decimal(fraction, claimed), text)
+    )
+    if not claimed:
+        text = _SHARE.sub(_with_decimal, _HALF_WORDS.sub(r"\g<0> (0.5)", text))
     least = _NO_COUNT if claimed else _NO_PRONOUN
     in_words = _in_digits(words_as_digits(_NUMBER.sub(" ¤ ", text), least))
     return frozenset(
         (*_in_digits(text), *_in_han(text, least), *(figure for figure in in_words if figure.value != "1"))
     )
+
+
+def _as_decimal(fraction: re.Match[str], claimed: bool) -> str:
+    """Return a fraction as a decimal number, and in a source also as it is written: a claim may have 3 of 4."""
+    part, of = fraction["part"], fraction["of"]
+    if part and int(part) >= int(of):
+        return fraction.group()
+    value = unicodedata.numeric(fraction["sign"]) if fraction["sign"] else int(part) / int(of)
+    # Four places, because three after a comma could be thousands.
+    decimal = f"{int(fraction['whole'] or 0) + value:.4f}"
+    return decimal if claimed or not part else f"{fraction.group()} ({decimal})"
+
+
+def _with_decimal(share: re.Match[str]) -> str:
+    """Return a share in words with its value as a decimal number behind it."""
+    part = int(share["part"] or _PARTS.get((share["parts"] or "").lower(), 1))
+    of = int(share["of"] or _NAMED_PARTS[share["name"].lower()])
+    return f"{share.group()} ({part / of:.4f})" if part < of else share.group()
 
 
 def _written_out(power: re.Match[str]) -> str:
@@ -173,7 +215,7 @@ def _written_out(power: re.Match[str]) -> str:
     exponent = int((power["raised"] or power["exponent"] or power["e"]).translate(_LOWERED))
     if factor is None or abs(exponent) > _LARGEST_EXPONENT:
         return power.group()
-    return _plain_decimal(factor.scaleb(exponent))
+    return _plain_decimal(factor.scaleb(exponent, _EXACT))
 
 
 def words_as_digits(text: str, least: int = _NO_PRONOUN) -> str:
@@ -202,7 +244,7 @@ def _in_digits(text: str) -> Iterator[Figure]:
         )
         negative = bool(match["sign"] or match["minus"])
         yield Figure(
-            ("-" if negative and value else "") + _plain_decimal(value.scaleb(scale)),
+            ("-" if negative and value else "") + _plain_decimal(value.scaleb(scale, _EXACT)),
             unit,
             -1 if negative else _direction(text, match.start(), match.end()),
         )
