@@ -85,6 +85,35 @@ def test_broken_word_is_joined_and_a_compound_keeps_its_hyphen(lines: str, text:
     assert text in unwrap_lines(lines)
 
 
+@pytest.mark.parametrize(
+    ("elsewhere", "text"),
+    [
+        ("It is a well-known fact that water flows down", "a well-known mill"),
+        ("It was wellknown to the men of the water side", "a wellknown mill"),
+        ("It is a fact that water flows down to the sea", "a well-known mill"),
+    ],
+)
+def test_hyphen_at_the_end_of_a_line_is_read_by_the_rest_of_the_document(elsewhere: str, text: str) -> None:
+    lines = [
+        "The wheel and its race are parts of a well-",
+        "known mill that grinds the corn of the whole valley.",
+    ]
+    assert text in read(pdf(lines, [elsewhere])).text
+
+
+@pytest.mark.parametrize(
+    ("lines", "text"),
+    [
+        (["The stone is turned by a water-", "wheel. The water comes by a race, and the wheel is of oak."], "a water-wheel"),
+        (["The stone was turned there-", "fore by hand. There is no race, and what it is fore nobody says."], "turned therefore"),
+        (["The crew were out-of-", "work men of the valley, as is told by the mill and its owner."], "out-of-work men"),
+        (["The stones are long-", "er than those of the mill, and er is no word of the long book."], "are longer than"),
+    ],
+)  # fmt: skip
+def test_parts_that_are_words_are_a_compound(lines: list[str], text: str) -> None:
+    assert text in read(pdf(lines)).text
+
+
 def test_lists_and_chinese_lines_keep_their_form() -> None:
     items = (
         "- one thing that is long enough to fill the line\n- another thing that is as long as the first one"

@@ -3,15 +3,17 @@
 import re
 import time
 from collections import Counter
+from collections.abc import Iterable, Set
 from itertools import islice
 from statistics import median
-from typing import Any
+from typing import Any, NamedTuple
 
 from core.model import Article, SkipReason, Unreadable
 from core.reading.normalization import MAX_CHARACTERS, clean_line, normalize
 from core.reading.pdf.annotations import page_annotations
 from core.reading.pdf.raised_text import may_have_levels, with_levels
 from core.reading.unread import unread_notice
+from core.text.language import function_words
 
 _SECONDS = 10.0
 """Seconds after which the remaining pages are left out."""
@@ -28,6 +30,27 @@ _LINE_END = re.compile(r"[\x02\ufffe](?:\r?\n)?|\r\n?")
 """pdfium replaces a hyphen and its line end by one character."""
 _LIST_ITEM = re.compile(r"\s*(?:[-•*–·▪◦]|\(?\d{1,3}[.)]|[a-z]\))\s")
 _BROKEN = re.compile(r"\w[-\u2010\u00ad]$")
+_WORD = re.compile(r"[^\W\d_]+(?:[-\u2010][^\W\d_]+)*")
+_BROKEN_WORD = re.compile(rf"{_WORD.pattern}(?:[\x02\ufffe\u00ad](?:\r?\n)?|[-\u2010]\r?\n){_WORD.pattern}")
+_LAST_WORD = re.compile(rf"{_WORD.pattern}$")
+_FIRST_WORD = re.compile(r"[^\W\d_]+")
+_COMPOUNDED = frozenset({"well", "self", "half", "cross"})
+"""English words that mostly begin a compound with a hyphen."""
+_IN_ONE_WORD = function_words("en") | {
+    "some",
+    "any",
+    "every",
+    "over",
+    "under",
+    "out",
+    "more",
+    "through",
+    "thing",
+    "body",
+}
+"""English words that begin or end a word in one piece, such as "without" and "something"."""
+_LEAST = 4
+"""The fewest letters of a word that may end a compound. Suffixes are shorter."""
 _DATE = re.compile(r"D:((?:19|20)\d\d)(0[1-9]|1[0-2])?(0[1-9]|[12]\d|3[01])?")
 
 
@@ -43,12 +66,12 @@ def read_pdf(body: bytes) -> Article:
     document = open_pdf(body)
     try:
         document.init_forms()
-        pages: list[str] = []
+        columns: list[_PageText] = []
         unread: Counter[str] = Counter()
         length = 0
         for number in range(min(len(document), _MAX_PAGES)):
-            pages.append(_page_text(document, number, unread))
-            length += len(pages[-1])
+            columns.append(_page_text(document, number, unread))
+            length += sum(map(len, columns[-1]))
             if length > MAX_CHARACTERS or time.monotonic() - began > _SECONDS:
                 break
         facts = document.get_metadata_dict()
@@ -57,6 +80,10 @@ def read_pdf(body: bytes) -> Article:
         unread["XFA form"] = _has_xfa_alone(document)
     finally:
         document.close()
+    words = _unbroken_words(column.lines for column in columns)
+    pages = [
+        "\n\n".join(filter(None, (unwrap_lines(column.lines, words), column.beside))) for column in columns
+    ]
     if not any(pages):
         unread["picture"] = 0
         detail = unread_notice(unread) or "it may be a scan"
@@ -94,10 +121,18 @@ def open_pdf(body: bytes) -> Any:
         raise Unreadable(SkipReason.BROKEN, detail) from error
 
 
-def unwrap_lines(text: str) -> str:
+class _PageText(NamedTuple):
+    """The text of a page in lines, and its fields and notes."""
+
+    lines: str = ""
+    beside: str = ""
+
+
+def unwrap_lines(text: str, words: Set[str] = frozenset()) -> str:
     """Join the lines of a printed column into paragraphs.
 
-    A full line that does not end a sentence continues in the next, and so does a broken word.
+    A full line that does not end a sentence continues in the next, and so does a broken word. Its hyphen stays if
+    `words`, those that the document has within lines, speak for a compound.
     """
     lines = [line.strip() for line in _LINE_END.sub(_broken_word, text).split("\n")]
     widths = sorted(len(line) for line in lines if line)
@@ -112,7 +147,7 @@ def unwrap_lines(text: str) -> str:
             continue
         is_broken = bool(paragraphs) and line[0].islower() and _BROKEN.search(paragraphs[-1])
         if (open_end and not _LIST_ITEM.match(line)) or is_broken:
-            paragraphs[-1] = _join_lines(paragraphs[-1], line)
+            paragraphs[-1] = _join_lines(paragraphs[-1], line, words)
         else:
             paragraphs.append(line)
         open_end = len(line) >= full and not (_SENTENCE_END.search(line) and len(line) < 0.95 * widths[-1])
@@ -123,19 +158,40 @@ def _broken_word(end: re.Match[str]) -> str:
     return "\n" if end[0].startswith("\r") else "\u00ad\n"
 
 
-def _join_lines(before: str, line: str) -> str:
+def _join_lines(before: str, line: str, words: Set[str]) -> str:
     if before.endswith("\u00ad") or (line[0].islower() and _BROKEN.search(before)):
         # "24-hour" and "DNA-based" keep their hyphen.
-        is_word = line[0].islower() and before[-2:-1].islower()
+        is_word = line[0].islower() and before[-2:-1].islower() and not _is_compound(before[:-1], line, words)
         return f"{before[:-1]}{'' if is_word else '-'}{line}"
     wide = bool(before) and "\u3000" <= before[-1] <= "\u9fff" and "\u3000" <= line[0] <= "\u9fff"
     return before + ("" if wide else " ") + line
 
 
-def _page_text(document: Any, number: int, unread: Counter[str]) -> str:
-    """Return the text of one page, then its fields and notes, and count what is not text.
+def _is_compound(before: str, line: str, words: Set[str]) -> bool:
+    """Return whether the parts of a word broken at a line's end are words of a compound, such as "well-known"."""
+    begun, ended = _LAST_WORD.search(before), _FIRST_WORD.match(line)
+    if begun is None or ended is None:
+        return False
+    first, last = begun[0].casefold(), ended[0].casefold()
+    if f"{first}-{last}" in words or "-" in first:
+        return True
+    if f"{first}{last}" in words or len(last) < _LEAST:
+        return False
+    return first in _COMPOUNDED or ({first, last} <= words and not {first, last} & _IN_ONE_WORD)
 
-    An unreadable page gives "", because its neighbours may be fine.
+
+def _unbroken_words(texts: Iterable[str]) -> frozenset[str]:
+    """Return the words of texts in small letters, without those that a line's end breaks."""
+    found = set[str]()
+    for text in texts:
+        found.update(map(str.casefold, _WORD.findall(_BROKEN_WORD.sub(" ", text))))
+    return frozenset(found)
+
+
+def _page_text(document: Any, number: int, unread: Counter[str]) -> _PageText:
+    """Return the text of one page, its fields and notes, and count what is not text.
+
+    An unreadable page gives no text, because its neighbours may be fine.
     """
     import pypdfium2
 
@@ -146,17 +202,16 @@ def _page_text(document: Any, number: int, unread: Counter[str]) -> str:
             text = ""
             if _is_coded(text_page):
                 text = text_page.get_text_range()
-                text = unwrap_lines(with_levels(text, text_page) if may_have_levels(page) else text)
+                text = with_levels(text, text_page) if may_have_levels(page) else text
             else:
                 unread[_WITHOUT_CODES] += 1
             _count_pictures(page, text, unread)
-            return "\n\n".join(
-                filter(None, (text, *page_annotations(page, text_page, document.formenv, unread)))
-            )
+            beside = page_annotations(page, text_page, document.formenv, unread)
+            return _PageText(text, "\n\n".join(filter(None, beside)))
         finally:
             page.close()
     except pypdfium2.PdfiumError:
-        return ""
+        return _PageText()
 
 
 def _is_coded(text_page: Any) -> bool:
