@@ -32,6 +32,12 @@ _SCRIPT_ENDS = re.compile(
     rf"|(?<=[{_IDEOGRAPHS}]{{2}})(?:…{{2,6}}|⋯{{2,6}})(?=[{_IDEOGRAPHS}「『“‘])"
     r"|[\u0f40\u0f42\u0f64][\u0f71-\u0f84]?[ \xa0](?=[\u0f40-\u0f6c])"
 )
+# Thai and Lao have blanks between sentences and no stops; blanks between words of a clause are rare.
+_BLANK = re.compile(r"(?<=[\u0e01-\u0eff])[ \xa0\u200b]+(?=[\u0e01-\u0eff])(?![ๆໆฯຯ])")
+_HAS_BLANK_ENDS = re.compile(r"[\u0e01-\u0eff]{10}")
+_ANY_STOP = re.compile(rf"[{_SPACED}](?:\s|\Z)|[{_BARE}]")
+_CLAUSE = 30
+"""The fewest characters of a sentence that a blank ends."""
 _HAS_SCRIPT_ENDS = re.compile(r"[\u0370-\u03ff\u0530-\u058f\u0f00-\u0fff]|……|⋯⋯")
 _WITHOUT_CAPITALS = frozenset(map(chr, range(0x10D0, 0x1100)))
 """Letters of Georgian. They are small by Unicode, but sentences begin with them."""
@@ -133,13 +139,15 @@ def sentences(text: str) -> tuple[tuple[int, int], ...]:
     Only white space is between sentences. A blank line and the start of a list item, heading, quote or table row end a
     sentence. A single line break does not. Abbreviations, initials, decimals and list numbers do not either. Closing
     quotes and citation marks such as `[3]` after the stop belong to the sentence before them. Text without stops is one
-    sentence.
+    sentence, unless it is Thai or Lao, where blanks divide.
     """
     spans: list[tuple[int, int]] = []
     start = 0
     ends = list(_ends(text))
     if _HAS_SCRIPT_ENDS.search(text):
         ends = sorted({*ends, *(match.end() for match in _SCRIPT_ENDS.finditer(text))})
+    if _HAS_BLANK_ENDS.search(text) and not _ANY_STOP.search(text):
+        ends = sorted({*ends, *_blank_ends(text)})
     for end in (*ends, len(text)):
         piece = text[start:end]
         leading = len(piece) - len(piece.lstrip())
@@ -180,6 +188,17 @@ def _ends(text: str) -> Iterator[int]:
             ):
                 reached = sentence = end + len(tail)
                 yield reached
+
+
+def _blank_ends(text: str) -> Iterator[int]:
+    """Yield the ends of sentences that only blanks divide."""
+    start = 0
+    for blank in _BLANK.finditer(text):
+        line = text.rfind("\n", start, blank.start()) + 1
+        start = max(start, line)
+        if blank.start() - start >= _CLAUSE:
+            start = blank.end()
+            yield start
 
 
 def _is_full_stop(  # noqa: PLR0917

@@ -164,3 +164,17 @@ def test_time_grows_no_faster_than_the_text(work: Callable[[str], object], piece
 @pytest.mark.thorough
 def test_row_of_stops_inside_a_word_takes_linear_time() -> None:
     assert growth(lambda size: "." * size + "a", sentences, 8_000, 80_000) < LINEAR
+
+
+THAI = (
+    "กังหันลมสูงสามสิบเมตรและมีใบพัดสี่ใบ ช่างโม่หันหลังคาเข้าหาลมทุกเช้า\nหินโม่บดข้าวโพดและข้าวต่าง ๆ ในหุบเขา ปี 1871 มีคนซื้อโรงสีนี้"
+)
+
+
+def test_blanks_divide_thai_without_stops() -> None:
+    assert [THAI[start:end] for start, end in sentences(THAI)] == [
+        "กังหันลมสูงสามสิบเมตรและมีใบพัดสี่ใบ",
+        "ช่างโม่หันหลังคาเข้าหาลมทุกเช้า\nหินโม่บดข้าวโพดและข้าวต่าง ๆ ในหุบเขา",
+        "ปี 1871 มีคนซื้อโรงสีนี้",
+    ]
+    assert len(sentences(f"{THAI}.")) == 1
