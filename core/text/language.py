@@ -77,6 +77,14 @@ _FUNCTION_WORDS = {
     "tr": "ve bir bu da de için ile olarak olan çok daha gibi en sonra kadar ne "
     "kim nedir nerede nasıl neden hangi kaç kimdir mi mı",
 }
+_SPELLINGS = (
+    # Danish ends no word in two consonants, and writes "vej", "øje", "bogen".
+    ("da", "no", re.compile(r"(?:kk|ll|mm|nn|pp|ss|tt)\b|ei|øy|au|\b(?!fra\b|hva\b)[a-zæøå]{3,}a\b")),
+    # Slovenian has neither these letters nor "ch", and a "v" in place of "u" after a vowel.
+    ("sl", "cs", re.compile(r"[áéíóúýůěřťďň]|ch|[aeo]u")),
+    ("sl", "sk", re.compile(r"[áéíóúýĺŕôäľťďň]|ch|[aeo]u")),
+)
+"""Spellings that the second of two similar languages has and the first has not."""
 _SCRIPTS = {
     "CYRILLIC": "ru", "GREEK": "el", "ARABIC": "ar", "DEVANAGARI": "hi", "CJK": "zh", "HIRAGANA": "ja",
     "KATAKANA": "ja", "HANGUL": "ko", "THAI": "th", "HEBREW": "he", "ARMENIAN": "hy", "GEORGIAN": "ka",
@@ -157,6 +165,7 @@ def _detected(text: str) -> tuple[str, str, float]:
 def _with_function_words(among: dict[str, float], text: str) -> dict[str, float]:
     """Return the probabilities, raised for languages whose function words a text has."""
     text_words = words(text)
+    among = _by_spelling(among, text)
     rest = max(0.0, 1 - sum(among.values()))
     raised = {
         language: value
@@ -165,6 +174,16 @@ def _with_function_words(among: dict[str, float], text: str) -> dict[str, float]
     }
     total = rest + sum(raised.values())
     return {language: value / total for language, value in raised.items()} if total else {}
+
+
+def _by_spelling(among: dict[str, float], text: str) -> dict[str, float]:
+    """Return the probabilities, with a language's moved to a similar one whose spellings alone a text has."""
+    small = " ".join(word for word in text.split() if word.islower())  # names are spelt as elsewhere
+    moved = dict(among)
+    for language, similar, spelling in _SPELLINGS:
+        if language in moved and similar in moved and spelling.search(small):
+            moved[similar] += moved.pop(language)
+    return moved
 
 
 def _sample(text: str) -> str:
