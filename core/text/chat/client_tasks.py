@@ -25,7 +25,7 @@ _KINDS = (
                           r"anschlussfragen|questions de suivi|preguntas de seguimiento|追问|後續問題|フォローアップ"),
     (ClientTaskKind.QUERIES, r"(?:search|web|google|retrieval)[ -](?:queries|query|terms?|phrases?|keywords)|"
                        r"\bqueries\b|(?:versions|variants) of the (?:\w+ )?(?:\w+ )?question|alternative questions|suchanfragen|requêtes|búsquedas|搜索(?:查询|关键词|词)|検索(?:クエリ|語)"),
-    (ClientTaskKind.TITLE, r"\btitles?\b|\bheadline\b|\b(?:titel|überschrift|titre|título|titolo|tytuł|başlık)\b|заголов\w+|"
+    (ClientTaskKind.TITLE, r"\btitles?\b|\btopic names?\b|\b(?:conversation|chat) topic\b|\bheadline\b|\b(?:titel|überschrift|titre|título|titolo|tytuł|başlık)\b|заголов\w+|"
                      r"название|标题|標題|主题|タイトル|제목|\bname (?:for )?(?:this|the) (?:chat|conversation)|"
                      r"(?:chat|conversation) (?:a )?(?:short )?name\b"),
     (ClientTaskKind.TAGS, r"\b(?:hash)?tags?\b|\bkeywords?\b|\btopics?\b|\blabels?\b|schlag\w+|stichw\w+|étiquettes|etiquetas|"
@@ -101,7 +101,7 @@ _OURS = re.compile(
     r"programs?|clients?|rooms?|servers?|models?|bots?)\b)|\bwe (?:have )?(?:discussed|talked)|"
     r"\b(?:chat|conversation|story) (?:so far|history|above)\b|"
     r"\b(?:diese|unsere) (?:unterhaltung|konversation)|\b(?:dieses|unser|unseres) gespräch|\b(?:cette|notre) (?:conversation|discussion)|"
-    r"\b(?:esta|nuestra) (?:conversación|charla)|\bquesta conversazione|上述对话|以上对话|本次对话|我们的对话|这句话|この会話",
+    r"\b(?:esta|nuestra) (?:conversación|charla)|\bquesta conversazione|上述对话|以上对话|本次对话|用户的(?:会话|对话)|(?:会话|对话)内容|我们的对话|这句话|この会話",
     re.IGNORECASE,
 )
 """Words for the conversation in the earlier messages."""

@@ -9,7 +9,7 @@ import functools
 import re
 import unicodedata
 from collections.abc import Container, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -34,7 +34,7 @@ _LABELS = (
 )
 """Words for a source. They make any number a citation, even without a source."""
 _WEAK_LABELS = (
-    r"docs? documents? dokumente? documentos? documenti ids? index indices web webpages? results? passages? chunks? contexts? snippets? "
+    r"docs? documents? dokumente? documentos? documenti ids? index indices files? dateien? web webpages? results? passages? chunks? contexts? snippets? "
     r"excerpts? 文档 文檔 网页 網頁 搜索结果 문서"
 )
 """Words with other meanings too. They count within brackets, with a source's number."""
@@ -75,6 +75,8 @@ _TITLE = r"(?:[^\[\]\\\n]|\\[^\n]|\[[^\[\]\n]{0,100}\]){0,400}"
 _ASIDE = r"(?:[^()（）\n]|\([^()\n]{0,100}\)){0,400}"
 _TARGET = r"\((?:[^()\s]|\([^()\s]{0,300}\)){0,2000}(?:[ \t]+\"[^\"\n]{0,300}\")?[ \t]*\)"
 _TAG = r"(?:cite|citation|cit|ref|source|src|fn|footnote)"
+_ATTRIBUTE = rf"(?:ids?|index|name|nr?|num|number|ref|source|doc)=[\"']?(?:{_LABEL})?{_LIST}[\"']?"
+_WRAPPED = rf"[^<>\n]{{1,600}}</{_TAG}>"
 _RAISED = r"[⁰¹²³⁴⁵⁶⁷⁸⁹]{1,3}"
 
 _CODE = (
@@ -87,6 +89,12 @@ _MARKS = (
     # what opens a cited text in front of its mark: [cite_start]text [cite: 1], <co: 1>text</co: 1>
     r"(?P<opens>\[cite_start\]|<co(?:[ \t]?:[^<>\n]{0,40})?>)",
     rf"</(?P<sure>co)[ \t]?:[ \t]?{_LIST}[ \t]?>",
+    # marks of a model's own search, which has no source here
+    r"(?P<opens>[ ]?(?:\ue200[^\ue200\ue201\n]{1,200}\ue201|【turn\d{1,3}[a-z]{1,12}\d{1,4}(?:†[^】\n]{0,60})?】))",
+    # <|file-1|>
+    rf"<\|[ \t]?{_LABEL}{_LIST}[ \t]?\|>",
+    # <cite index="1">text</cite>
+    rf"<(?P<sure>{_TAG})[ \t]+{_ATTRIBUTE}>(?P<wrapped>[^<>\n]{{1,600}})</{_TAG}>",
     # [1], [1-2], [1, 2], [^1^], [#1], [1†source], [1](address), [Source 1], [citation:1], [Source 1: Title](address)
     rf"(?<![\\!])\^?\[[ \t]?(?:\^?{_LABEL}|#)?{_LIST}[ \t]?(?:[†‡][^\[\]\n]{{0,60}}|(?P<title>[,:：|–—-]){_TITLE})?\]"
     rf"(?:{_TARGET})?",
@@ -102,7 +110,7 @@ _MARKS = (
     rf"(?<!\\)\{{\{{?[ \t]?{_LABEL}{_LIST}[ \t]?\}}\}}?",
     # <cite>1</cite>, <ref id="1"/>
     rf"<(?P<sure>{_TAG})\b[^<>\n]{{0,100}}>[ \t]?(?:{_LABEL})?\[?{_LIST}\]?[ \t]?</{_TAG}>",
-    rf"<(?P<sure>{_TAG})[ \t]+(?:ids?|index|name|nr?|num|number|ref|source|doc)=[\"']?(?:{_LABEL})?{_LIST}[\"']?[ \t]*/?>"
+    rf"<(?P<sure>{_TAG})[ \t]+{_ATTRIBUTE}[ \t]*/?>"
     rf"(?:</{_TAG}>)?",
     # <sup>1</sup>, <sup>[1]</sup>, <sup><a href="#1">1</a></sup>
     rf"<sup\b[^<>\n]{{0,80}}>[ \t]?(?:<a\b[^<>\n]{{0,300}}>)?[ \t]?(?:\[{_LIST}\]|(?P<raised>){_LIST})[ \t]?(?:</a>)?"
@@ -126,7 +134,8 @@ _ELSEWHERE = (
     rf"(?<![A-Za-z])(?:https?|ftp)://(?:[^\s<>\[\]【】]|{_IN_ADDRESS})+",
 )
 _BEGINNING = re.compile(
-    rf"[\[［〔〖⟦【(（{{<`^$\\!⁰¹²³⁴⁵⁶⁷⁸⁹⁽{_CIRCLES}]|(?<![A-Za-z])[hf](?=t|\Z)|^[ \t>*+\d~-]", re.MULTILINE
+    rf"[\[［〔〖⟦【(（{{<`^$\\!⁰¹²³⁴⁵⁶⁷⁸⁹⁽\ue200{_CIRCLES}]|[ ](?=\ue200|【turn|\Z)|(?<![A-Za-z])[hf](?=t|\Z)|^[ \t>*+\d~-]",
+    re.MULTILINE,
 )
 """The possible first characters of a form."""
 
@@ -242,6 +251,9 @@ def units(
         unit = _unit(text, match, numbers, beside=row == start)
         if unit and start in (index, index + 1) and text[start - 1 : start] == "]" and row != start:
             unit = Unit(start, unit.end, is_index=True)  # of another dimension
+        if unit and unit.numbers and match["wrapped"] is not None:
+            yield Unit(start, match.start("wrapped"), opens=True)
+            unit = replace(unit, start=match.end("wrapped"))
         index = unit.end if unit and unit.is_index else -1
         if unit is None:
             other = _elsewhere().match(text, start)
@@ -278,6 +290,15 @@ def _may_grow(text: str, match: Match[str]) -> bool:
     if text[end] == "(" and text[end - 1] in "]":
         target = _compiled(_TARGET).match(text, end, partial=True)
         return target is not None and (target.partial or target.end() == length)
+    if (
+        match.re is not _elsewhere()
+        and match["sure"]
+        and text[end - 1] == ">"
+        and text[match.start() + 1] != "/"
+        and "</" not in match[0]
+    ):
+        inside = _compiled(_WRAPPED).match(text, end, partial=True)
+        return text[end - 2] != "/" and inside is not None and inside.partial
     attached = match.start() > 0 and text[match.start() - 1 : match.start()].isalnum()
     return attached and end + 3 > length and "\n" not in text[end:]
 

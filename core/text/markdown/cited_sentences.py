@@ -29,7 +29,7 @@ _ROW_OF_MARKS = rf"{_MARK}(?:(?:[\s,;&–-]|and)*{_MARK})*"
 _SEVERAL_MARKS = re.compile(rf"\(\s*{_ROW_OF_MARKS}\s*\)|{_ROW_OF_MARKS}")
 _SPACED_MARKS = re.compile(rf"(?<!\s)\s*(?:{_SEVERAL_MARKS.pattern})")
 _TAG = re.compile(
-    r"</?(?:br|su[bp]|[biu]|em|strong|mark|small|co(?:\s?:[^<>\n]{0,40})?)\s?/?>|\[cite_start\]",
+    r"</?(?:br|su[bp]|[biu]|em|strong|mark|small|co(?:\s?:[^<>\n]{0,40})?|(?:cite|citation|ref|source)(?:\s[^<>\n]{0,100})?)\s?/?>|\[cite_start\]",
     re.IGNORECASE,
 )
 _BULLET = re.compile(r"(?:[-*+•‣▪◦–—]|\d{1,3}[.)])\s+")

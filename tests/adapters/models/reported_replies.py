@@ -172,6 +172,8 @@ THOUGHTS = (
     Report("escaped tags", text(f"&lt;think&gt;{THOUGHT}&lt;/think&gt;{ANSWER}"), **THINKS),
     Report("a fence of thoughts", text(f"```thinking\n{THOUGHT}\n```\n{ANSWER}"), **THINKS),
     Report("headings", text(f"**Thinking:** {THOUGHT}\n\n", f"**Answer:** {ANSWER}"), thought=f"**Thinking:** {THOUGHT}"),
+    Report("headings without a colon", text(f"### Thinking\n{THOUGHT}\n\n", f"### Answer\n{ANSWER}"), thought=f"### Thinking {THOUGHT}"),
+    Report("tags in the field of thoughts", deltas({"reasoning_content": "<think>\n"}, {"reasoning_content": f"{THOUGHT}</think>"}, {"content": ANSWER}), **THINKS),
     Report("a token at the end", text(ANSWER, "<|im_end|>")),
     Report("end mark alone", text(f"{THOUGHT}\n", "</think>\n\n", ANSWER), **THINKS),
     Report("end mark alone, whole", whole({"content": f"{THOUGHT}</think>{ANSWER}"}), **THINKS),

@@ -198,7 +198,7 @@ async def test_rows_of_other_shapes_are_read(instance, adapter, rows):
     instance.replies = [json_reply({"results": rows})]
     found = (await adapter("x", SearchKnobs(results=2))).results
     assert [row.url.partition("://")[2] for row in found] == ["a.example/1", "a.example/2"]
-    assert {row.title for row in found} == {"1984"}
+    assert {row.title.replace(" ", "") for row in found} == {"1984"}
 
 
 @pytest.mark.parametrize("body", [{"results": None}, {"results": []}, {}])

@@ -61,7 +61,8 @@ _PATTERN = re.compile(
     |(?P<final><(?P<final_end>/?){_ANSWERS}\s?>)
     |(?P<solution><\|(?P<solution_end>end_(?:of_)?)?(?:begin_(?:of_)?|start_(?:of_)?)?(?:{_ANSWERS}|box)\|>)
     |(?P<fence>(?<![^\n])```(?:think(?:ing)?|thoughts?|reasoning|reflection)[ \t]*\n)|(?P<fence_end>\n```[ \t]*(?=\n|\Z))
-    |(?P<heading>(?<![^\n])(?:\*\*|\#{{1,4}}\s)?(?:here\s(?:is|'s)\smy\sresponse|(?:final\s)?(?:answer|response))(?:\*\*)?:(?:\*\*)?)
+    |(?P<heading>(?<![^\n])(?:\*\*|\#{{1,4}}\s)?(?:here\s(?:is|'s)\smy\sresponse|(?:final\s)?(?:answer|response))(?:\*\*)?:(?:\*\*)?
+        |(?<![^\n])(?:\*\*|\#{{1,4}}\s)(?:final\s)?(?:answer|response)(?:\*\*)?[ \t]*(?=\n))
     |(?P<bare>assistant(?:\s?final|<\|message\|>))
     |(?P<stop><\|(?:end|return|im_end|eot_id|eom_id|end_of_text|endoftext|eos)\|>|<end_of_turn>|</s>|<｜end▁of▁sentence｜>)
     """,
@@ -95,7 +96,8 @@ _FENCE_PART = re.compile(r"(?<![^\n])`{1,3}[a-z]{0,10}[ \t]*\Z", re.IGNORECASE)
 _FENCE_END_PART = re.compile(r"\n`{0,3}[ \t]*\Z")
 _HEADING_PART = re.compile(r"(?<![^\n])(?:\*\*|#{1,4} ?)?[a-z' ]{0,20}(?:\*\*)?\Z", re.IGNORECASE)
 HEADED = re.compile(
-    r"\s*(?:\*\*|#{1,4}\s)?(?:here(?:\sis|['’]s)\s(?:my|the|a)\s)?(?:thoughts?|thinking|reasoning)(?:\sprocess)?(?:\*\*)?:",
+    r"\s*(?:\*\*|#{1,4}\s)?(?:here(?:\sis|['’]s)\s(?:my|the|a)\s)?(?:thoughts?|thinking|reasoning)(?:\sprocess)?(?:\*\*)?:"
+    r"|\s*(?:\*\*|#{1,4}\s)(?:thoughts?|thinking|reasoning)(?:\sprocess)?(?:\*\*)?[ \t]*\n",
     re.IGNORECASE,
 )
 """A heading of thoughts, which a heading of the answer ends."""

@@ -19,6 +19,8 @@ _LEADS_TO_A_NAME = re.compile(
     re.IGNORECASE,
 )
 """Words, and marks of lists, after which a mark is named and not used."""
+_TAG_OF_FIELD = re.compile(r"</?think(?:ing)?>\n?")
+"""A tag that a server leaves in the separate field of thoughts."""
 _QUOTES = "`\"'“”‘’«»„("
 _FENCE = re.compile(r" {0,3}(?:[-*+]\s+|\d+[.)]\s+|>\s?)*(`{3,}|~{3,})(.*)")
 _BACKTICKS = re.compile(r"`+")
@@ -111,7 +113,7 @@ class ThoughtSplitter:
 
     def read(self, reasoning: str, content: str) -> Iterator[StreamChunk]:
         """Yield the chunks that a piece decides. `reasoning` has a separate field, and `content` may have marks."""
-        if reasoning:
+        if reasoning := _TAG_OF_FIELD.sub("", reasoning):
             if not self._text and not self._buffer:
                 self._suspect = False  # the server separates thoughts from text
             self._thoughts = True
