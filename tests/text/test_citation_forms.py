@@ -45,6 +45,7 @@ FORMS = {
     "title": ("Tea cools [Source 2: On tea [b], vol. 3].", "Tea cools [2]."),
     "title and address": ("Tea cools [Source 2: Tea](https://tea.example/a_(b)).", "Tea cools [2]."),
     "number and address": ("Tea cools [1](https://tea.example/a).", "Tea cools [1]."),
+    "brackets with a label": ("Tea cools [[cite:3]].", "Tea cools [3]."),
     "brackets and address": ("Tea cools [[3]](https://tea.example/a).", "Tea cools [3]."),
     "document": ("Tea cools [doc2] [Document 3].", "Tea cools [2] [3]."),
     "web": ("Tea cools [web:1].", "Tea cools [1]."),

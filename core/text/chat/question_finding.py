@@ -83,7 +83,7 @@ def find_question(text: str, limit: int) -> str:
         for beside in (after, before):
             whole = beside if beside is after and len(beside) <= _PARAGRAPH else ""
             if asked := (whole if "\n\n" not in beside else "") or _last_asking(beside, limit) or whole:
-                return asked
+                return _without_label(asked)
     elif len(text) <= limit:
         return "" if _is_letter(text) and not _last_asking(text, limit) else text
     outside = without(text, parts).strip()
@@ -174,8 +174,12 @@ def _asking(paragraph: str, limit: int, asks: re.Pattern[str] | None) -> str:
     whole = one_line(paragraph, len(paragraph) + 1)
     if len(whole) > min(_PARAGRAPH, limit):
         whole = next((sentence for sentence in reversed(asking) if len(sentence) <= limit), "")
-    label = _LABEL.match(whole)
-    return whole[label.end() :] if label and label["question"] else whole
+    return _without_label(whole)
+
+
+def _without_label(question: str) -> str:
+    label = _LABEL.match(question)
+    return question[label.end() :] if label and label["question"] else question
 
 
 def _sentences(paragraph: str) -> Sequence[str]:
