@@ -1,6 +1,7 @@
-"""Every promise of SECURITY.md and docs/contracts.md names tests that exist."""
+"""Every promise of SECURITY.md and docs/contracts.md names a test, which exists once."""
 
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -9,13 +10,22 @@ ROOT = Path(__file__).parents[1]
 SECURITY = (ROOT / "SECURITY.md").read_text(encoding="utf-8").partition("## What is promised")[2]
 CONTRACTS = (ROOT / "docs" / "contracts.md").read_text(encoding="utf-8")
 TEXTS = pytest.mark.parametrize("text", [SECURITY, CONTRACTS], ids=["SECURITY.md", "docs/contracts.md"])
+TEST = re.compile(r"`(?:(tests/[\w/]+\.py)(?:::)?)?(test_\w+)?`")
 
 
-def _exists(path: str, name: str) -> bool:
-    if not (ROOT / path).is_file():
-        return False
-    source = (ROOT / path).read_text(encoding="utf-8")
-    return not name or bool(re.search(rf"^\s*(?:async )?def {name}\(", source, re.M))
+@pytest.fixture(scope="module")
+def tests() -> Counter[str]:
+    """How often each test function, alone and with its file, and each file of tests is there."""
+    found: Counter[str] = Counter()
+    for path in (ROOT / "tests").rglob("*.py"):
+        file = path.relative_to(ROOT).as_posix()
+        names = re.findall(r"^\s*(?:async )?def (test_\w+)\(", path.read_text(encoding="utf-8"), re.M)
+        found.update([file, *names, *{f"{file}::{name}" for name in names}])
+    return found
+
+
+def _named(text: str) -> list[str]:
+    return ["::".join(filter(None, test)) for test in TEST.findall(text) if any(test)]
 
 
 def _rows(text: str) -> list[str]:
@@ -24,13 +34,12 @@ def _rows(text: str) -> list[str]:
 
 
 @TEXTS
-def test_every_test_that_is_named_exists(text: str) -> None:
-    named = sorted(set(re.findall(r"`(tests/[\w/]+\.py)(?:::(\w+))?`", text)))
-    assert [test for test in named if not _exists(*test)] == []
+def test_every_test_that_is_named_exists_once(text: str, tests: Counter[str]) -> None:
+    assert [test for test in sorted(set(_named(text))) if tests[test] != 1] == []
 
 
 @TEXTS
 def test_every_promise_names_one(text: str) -> None:
     rows = _rows(text)
     assert rows
-    assert [row for row in rows if "`tests/" not in row.rpartition(" | ")[2]] == []
+    assert [row for row in rows if not _named(row.rpartition(" | ")[2])] == []

@@ -45,24 +45,38 @@ def table(case_outcomes: list[tuple[Case, Outcome]]) -> str:
         "Each case is served on loopback and goes through the client, the reading workers and the read stage that every",
         "run uses. Made by `python -m tests.hostile`, which runs every case anew; `tests/hostile/test_hostile.py` checks",
         "the same table at every change. Forbidden connections are counted where sockets connect, by an audit hook of",
-        "the interpreter.",
+        "the interpreter. A page is skipped for the reason given unless it is read. Cases without seconds took less",
+        "than 0.1.",
         "",
         f"**{len(case_outcomes)} cases, {amiss} with another outcome than they must have, {forbidden} connections to forbidden",
         f"addresses; of {len(timeouts)} that were to use up their time, {late} ended more than a second after it.**",
     ]
     for group, members in groupby(case_outcomes, key=lambda pair: pair[0].group):
-        lines += ["", f"## {group}", "", "| case | outcome | seconds |", "|---|---|---|"]
+        cases_of: dict[str, list[str]] = {}
         for case, outcome in members:
-            result = f"skipped: {outcome.reason}" if outcome.reason else "read"
-            detail = f" ({outcome.detail})" if outcome.detail else ""
-            marks = ", suspect" if outcome.page and outcome.page.has_strong_sign else ""
-            lines.append(f"| {case.name} | {_cell(result + marks + detail)} | {_rounded(outcome.seconds)} |")
+            cases_of.setdefault(_result(outcome), []).append(case.name + _seconds(outcome.seconds))
+        lines += ["", f"## {group}", "", *_rows(cases_of)]
     return "\n".join(lines) + "\n"
+
+
+def _result(outcome: Outcome) -> str:
+    result = str(outcome.reason or "read")
+    detail = f" ({outcome.detail})" if outcome.detail else ""
+    return result + (", suspect" if outcome.page and outcome.page.has_strong_sign else "") + detail
+
+
+def _rows(names_of: dict[str, list[str]]) -> list[str]:
+    """The lines of a table of what became of which cases."""
+    rows = (f"| {_cell(result)} | {_cell('; '.join(names), 2_000)} |" for result, names in names_of.items())
+    return ["| outcome | cases |", "|---|---|", *rows]
 
 
 def attacks_table(attack_outcomes: dict[str, str]) -> str:
     """What became of each attack by a parser that was taken over, as Markdown."""
     refused = sum(attack_outcomes[attack.name].startswith(REFUSED) for attack in ATTACKS)
+    attacks_by_outcome: dict[str, list[str]] = {}
+    for attack in ATTACKS:
+        attacks_by_outcome.setdefault(attack_outcomes[attack.name], []).append(attack.name)
     return "\n".join(
         [
             "",
@@ -73,22 +87,20 @@ def attacks_table(attack_outcomes: dict[str, str]) -> str:
             f"they succeed in a process that is not confined. In force here: {attack_outcomes['in_force']}.",
             *([f"Missing here: {attack_outcomes['missing']}."] if attack_outcomes["missing"] else []),
             "",
-            "| attack | outcome |",
-            "|---|---|",
-            *(f"| {attack.name} | {_cell(attack_outcomes[attack.name])} |" for attack in ATTACKS),
+            *_rows(attacks_by_outcome),
             "",
         ]
     )
 
 
-def _cell(text: str) -> str:
-    printable = "".join(c if c.isprintable() else "·" for c in text)[:160]
+def _cell(text: str, limit: int = 160) -> str:
+    printable = "".join(c if c.isprintable() else "·" for c in text)[:limit]
     return printable.replace("|", "\\|").replace("<", "&lt;").replace("*", "\\*")
 
 
-def _rounded(seconds: float) -> str:
-    """In steps that stay the same from run to run."""
-    return "< 0.1" if seconds < 0.1 else "< 1" if seconds < 1 else f"{seconds:.0f}"
+def _seconds(seconds: float) -> str:
+    """Return the seconds of a case in steps that stay the same from run to run, or "" below a tenth."""
+    return "" if seconds < 0.1 else " (< 1 s)" if seconds < 1 else f" ({seconds:.0f} s)"
 
 
 if __name__ == "__main__":
