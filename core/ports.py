@@ -26,6 +26,8 @@ from core.model.passage_urls import collection_at_url
 
 OnRetry = Callable[[Retry], None]
 """Called before each wait for another attempt. Returns at once and never raises."""
+RERANK_DEPTH = 50
+"""The most passages for a reranking model. It reads each with the question, so each costs."""
 
 
 class Search(Protocol):
@@ -108,10 +110,6 @@ class Embed(ModelPort, Protocol):
         Raises:
             EmbedFailed: when the model refuses, does not answer, or answers with other vectors.
         """
-
-
-RERANK_DEPTH = 50
-"""The most passages for a reranking model. It reads each with the question, so each costs."""
 
 
 class Rerank(ModelPort, Protocol):

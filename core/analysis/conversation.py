@@ -12,6 +12,9 @@ from core.storage.run_summaries import RunSummary
 from core.text.display import decimal
 from core.text.sanitize import pluralize
 
+_OF_PAGES_IN_HAND = frozenset({Phase.RANK, Phase.ANSWER})
+"""The phases of a turn whose pages are known."""
+
 
 def thread(turns: Sequence[RunSummary], run_id: str) -> tuple[RunSummary, ...]:
     """Return the turns before and after a run, with the run, oldest first.
@@ -58,10 +61,6 @@ def _decision(turn: Turn) -> str:
         case AnswerFrom.BOTH:
             words = "from the pages in hand and new ones"
     return words if coverage is None else f"{words}, coverage {decimal(coverage, 2)}"
-
-
-_OF_PAGES_IN_HAND = frozenset({Phase.RANK, Phase.ANSWER})
-"""The phases of a turn whose pages are known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,6 +19,10 @@ FindAbsence = Callable[[Document, str, Extractor], Awaitable[Absence]]
 
 SHOWN_SOURCE = 120_000
 """The most characters of a page's source that are returned."""
+_VISIBLE_FIRST = (
+    Extractor.VISIBLE,
+    *(extractor for extractor in Extractor if extractor is not Extractor.VISIBLE),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,12 +128,6 @@ async def absence_from_article(
     if document is None:
         return None
     return await find_absence(replace(document, kept=kept_texts(run, key)), text, extractor)
-
-
-_VISIBLE_FIRST = (
-    Extractor.VISIBLE,
-    *(extractor for extractor in Extractor if extractor is not Extractor.VISIBLE),
-)
 
 
 def _source(document: Document) -> str:

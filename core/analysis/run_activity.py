@@ -16,6 +16,8 @@ _WORK = {
     Phase.RANK: "Ranking passages",
     Phase.ANSWER: "Writing the answer",
 }
+SILENT_SECONDS = 10.0
+"""Seconds without data after which a chat model is reported as silent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,10 +92,6 @@ def waiting_for(run: Run, now: float) -> str:
 def retry_text(wait: Wait, now: float) -> str:
     """Return the reason of a wait, with the seconds until the next attempt."""
     return f"{wait.reason} of {wait.server}, retrying in {ceil(wait.ends() - now)} s"
-
-
-SILENT_SECONDS = 10.0
-"""Seconds without data after which a chat model is reported as silent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,6 +20,8 @@ EXIT_CODES = (
 )
 
 LAST_PORT = 65_535
+_PERIOD = re.compile(r"([1-9]\d{0,5})([mhd])")
+_UNITS = {"m": "minutes", "h": "hours", "d": "days"}
 
 
 class CommandParser(argparse.ArgumentParser):
@@ -80,10 +82,6 @@ def port(text: str) -> int:
     if text.isdecimal() and int(text) <= LAST_PORT:
         return int(text)
     raise argparse.ArgumentTypeError(f"{text!r} is not a port from 0 to {LAST_PORT}")
-
-
-_PERIOD = re.compile(r"([1-9]\d{0,5})([mhd])")
-_UNITS = {"m": "minutes", "h": "hours", "d": "days"}
 
 
 def period(text: str) -> timedelta:

@@ -38,6 +38,17 @@ LOCAL = "local"
 """The name of the embedding model that runs inside OpenQuery."""
 LOOPBACK = "loopback"
 """Stands for all addresses of this machine among the hosts of one's own."""
+PREFIX = "OPENQUERY_"
+FORMER_NAMES = {"OPENQUERY_OLLAMA_URL": "OLLAMA_HOST"}
+"""Variables of earlier versions, with the name that replaced each."""
+RETIRED_NAMES = frozenset({"OPENQUERY_SIGNING_KEY", "OPENQUERY_TRUSTED_KEYS"})
+"""Variables of earlier versions that have no effect. Whoever still sets one can start."""
+_OF_OTHERS = re.compile(
+    # Kubernetes describes every Service of the namespace to a container, here those called openquery or openquery-….
+    r"OPENQUERY_(?:\w+_)?(?:SERVICE_HOST|SERVICE_PORT(?:_\w+)?|PORT(?:_\d+_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR))?)?)"
+    # compose.yaml reads it, from the environment or from the same `.env`.
+    r"|OPENQUERY_CONTAINER_MEMORY"
+)
 
 
 def _setting(default: object, *variables: str, **options: Any) -> Any:
@@ -321,20 +332,6 @@ def variables(name: str) -> list[str]:
 def withdrawn() -> dict[str, str]:
     """The variables that were withdrawn, with their values."""
     return dict(_withdrawn)
-
-
-PREFIX = "OPENQUERY_"
-FORMER_NAMES = {"OPENQUERY_OLLAMA_URL": "OLLAMA_HOST"}
-"""Variables of earlier versions, with the name that replaced each."""
-RETIRED_NAMES = frozenset({"OPENQUERY_SIGNING_KEY", "OPENQUERY_TRUSTED_KEYS"})
-"""Variables of earlier versions that have no effect. Whoever still sets one can start."""
-
-_OF_OTHERS = re.compile(
-    # Kubernetes describes every Service of the namespace to a container, here those called openquery or openquery-….
-    r"OPENQUERY_(?:\w+_)?(?:SERVICE_HOST|SERVICE_PORT(?:_\w+)?|PORT(?:_\d+_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR))?)?)"
-    # compose.yaml reads it, from the environment or from the same `.env`.
-    r"|OPENQUERY_CONTAINER_MEMORY"
-)
 
 
 def refuse_unknown_names(settings: type[BaseSettings]) -> None:

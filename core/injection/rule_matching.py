@@ -13,6 +13,16 @@ REACH = 260
 """The most characters around an anchor that its rule searches. No match is longer."""
 _MAX_PLACES = 400
 """The most places that are tried for one rule."""
+_SHORT_WORD = "ai"
+"""The only anchor that most texts contain inside other words."""
+# The letters lead, so that the pattern engine can skip to their next occurrence.
+_AS_A_WORD = re.compile(r"ai\b(?<!\wai)")
+_ABOUT = re.compile(
+    r"prompt[- ]?injection|inject(?:ed|ion|ing)|jailbreak|attack|adversar|malicious|hostile|vulnerab|red[- ]?team|exploit"
+    r"|such as|phrases? (?:like|such)|for (?:example|instance)|\be\.g\.|\bz\.b\.|par exemple|por ejemplo|guardrail|hijack"
+    r"|instruct(?:ed|ing|s)? (?:it|the (?:model|ai|bot|assistant|chatbot))|told (?:it|the (?:model|ai|bot|chatbot))"
+    r"|asked (?:it|the (?:model|ai|bot|chatbot|assistant))|researcher|trick(?:ed|s|ing)?\b|prompted"
+)
 
 
 def match_rules(folded: str) -> Iterator[tuple[Rule, int, int, bool]]:
@@ -22,12 +32,6 @@ def match_rules(folded: str) -> Iterator[tuple[Rule, int, int, bool]]:
         for low, high in places.around(rule.anchors):
             for match in rule.pattern.finditer(folded, low, high):
                 yield rule, match.start(), match.end(), _is_quoted(folded, match.start(), match.end())
-
-
-_SHORT_WORD = "ai"
-"""The only anchor that most texts contain inside other words."""
-# The letters lead, so that the pattern engine can skip to their next occurrence.
-_AS_A_WORD = re.compile(r"ai\b(?<!\wai)")
 
 
 class MatchSpans:
@@ -80,14 +84,6 @@ class MatchSpans:
 @functools.cache
 def _with_longest_part(anchors: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
     return tuple((anchor, max(anchor.split(" "), key=len)) for anchor in anchors)
-
-
-_ABOUT = re.compile(
-    r"prompt[- ]?injection|inject(?:ed|ion|ing)|jailbreak|attack|adversar|malicious|hostile|vulnerab|red[- ]?team|exploit"
-    r"|such as|phrases? (?:like|such)|for (?:example|instance)|\be\.g\.|\bz\.b\.|par exemple|por ejemplo|guardrail|hijack"
-    r"|instruct(?:ed|ing|s)? (?:it|the (?:model|ai|bot|assistant|chatbot))|told (?:it|the (?:model|ai|bot|chatbot))"
-    r"|asked (?:it|the (?:model|ai|bot|chatbot|assistant))|researcher|trick(?:ed|s|ing)?\b|prompted"
-)
 
 
 def _is_quoted(folded: str, start: int, end: int) -> bool:

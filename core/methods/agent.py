@@ -47,6 +47,9 @@ _REPLY_TOKENS = 4_000
 _REASON_CHARACTERS, _ARGUMENT_CHARACTERS = 2_000, 4_000
 _NAMED = 3
 """The number of undone calls that the note names."""
+RESULT_TOKENS = 20_000
+"""Estimated tokens of the results in a request. Results of the oldest steps are left out."""
+_LEFT_OUT = "This result is left out to save tokens. The pages that it brought are still in hand."
 
 
 async def find_passages_by_steps(context: RunContext) -> None:
@@ -229,12 +232,6 @@ def _calls_no_tools(chat: Chat, detail: str) -> ChatFailed:
         f"The method agent needs a model that calls tools, and {chat.identity} does not. {detail}",
         hint=CHOOSE_PIPELINE,
     )
-
-
-RESULT_TOKENS = 20_000
-"""Estimated tokens of the results in a request. Results of the oldest steps are left out."""
-
-_LEFT_OUT = "This result is left out to save tokens. The pages that it brought are still in hand."
 
 
 def messages(run: Run, knobs: Knobs) -> tuple[Message, ...]:

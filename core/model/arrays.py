@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 # numpy, pydantic and pybase64 are imported inside functions, because extraction processes hold no arrays, and these
 # packages would be a third of the memory of each.
 
+ARRAYS = "arrays"
+"""The validation context's key for a function that returns an array by name, for `{"part": name}`."""
+
 
 def array_to_json(array: NDArray[Any]) -> dict[str, Any]:
     """Return an array as `{"dtype", "shape", "base64"}`.
@@ -25,10 +28,6 @@ def array_to_json(array: NDArray[Any]) -> dict[str, Any]:
         np.ascontiguousarray(array).data
     )  # without copying the array to bytes
     return {"dtype": str(array.dtype), "shape": list(array.shape), "base64": data}
-
-
-ARRAYS = "arrays"
-"""The validation context's key for a function that returns an array by name, for `{"part": name}`."""
 
 
 def _array_from_json(value: Any, info: ValidationInfo) -> NDArray[Any]:

@@ -18,6 +18,14 @@ _NAMES_OF_PARTS = {
     "product": ("product", "reviews"),
 }
 """The name of each page kind with counted parts, and the name of its parts."""
+CAPTCHA = "the page asks for a captcha"
+"""The detail of a page that only people may see."""
+FILLING = "░"
+"""The character that replaces text left out of a file, with some blanks between."""
+TEXT_LEFT_OUT = "The text was left out of this file."
+"""The sentence that is displayed in place of such a text."""
+GET_TEXTS = "Ask the sender for a file with the texts, or ask the question again."
+"""The hint of errors and notices about such texts."""
 
 
 class Extractor(StrEnum):
@@ -55,10 +63,6 @@ class SkipReason(StrEnum):
     LOGIN_WALL = "login wall"
     NOT_FOUND = "soft 404"
     EMPTY = "no article text"
-
-
-CAPTCHA = "the page asks for a captcha"
-"""The detail of a page that only people may see."""
 
 
 class Unreadable(OpenQueryError):
@@ -128,14 +132,6 @@ class InjectionSign:
     quote: str
     hidden: bool = False
     strong: bool = True
-
-
-FILLING = "░"
-"""The character that replaces text left out of a file, with some blanks between."""
-TEXT_LEFT_OUT = "The text was left out of this file."
-"""The sentence that is displayed in place of such a text."""
-GET_TEXTS = "Ask the sender for a file with the texts, or ask the question again."
-"""The hint of errors and notices about such texts."""
 
 
 def is_left_out(text: str) -> bool:

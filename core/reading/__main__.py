@@ -29,6 +29,10 @@ Read = Callable[[Document, Extractor], Article]
 
 _GRACE = 5
 """Seconds after the parent's limit when the worker ends itself. This matters if the parent is gone."""
+_REASONS: dict[type[BaseException], str] = {
+    MemoryError: "it needs too much memory",
+    RecursionError: "it is nested too deep",
+}
 
 
 def main(megabytes: int, read: Read = extract, *, forks: bool = False, with_landlock: bool = True) -> None:
@@ -85,12 +89,6 @@ def _picture(header: dict[str, Any], body: bytes) -> bytes:
     from core.reading.pdf.images import draw_page
 
     return draw_page(body, header["page"], header["width"])
-
-
-_REASONS: dict[type[BaseException], str] = {
-    MemoryError: "it needs too much memory",
-    RecursionError: "it is nested too deep",
-}
 
 
 def _warm_up() -> None:

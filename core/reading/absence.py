@@ -6,6 +6,8 @@ from core.model import Document, Extractor, Unreadable
 from core.reading import extract
 from core.reading.normalization import text_key
 
+_AROUND = frozenset({"aside", "footer", "form", "header", "nav"})
+
 
 class Absence(StrEnum):
     """What kept a text out of an article."""
@@ -36,7 +38,6 @@ class Absence(StrEnum):
 _BLOCKS = frozenset({
     Absence.HIDDEN, Absence.AROUND, Absence.LINKS, Absence.REPEATED, Absence.NOT_CHOSEN,
 })  # fmt: skip
-_AROUND = frozenset({"aside", "footer", "form", "header", "nav"})
 
 
 def absence_from_article(document: Document, text: str, extractor: Extractor = Extractor.ACCURATE) -> Absence:

@@ -46,6 +46,7 @@ _FRONT_LINE = re.compile(
 )
 _ENTRY_TEXTS = ("title", "description", "summary", "encoded", "content")
 _LONGEST_JSON_LINES = 50_000
+_GAP = object()
 
 
 def read_text(text: str) -> Article:
@@ -268,9 +269,6 @@ def _json_lines(root: Any) -> Iterator[str]:
         elif value is not None and value != "":
             text = json.dumps(value) if isinstance(value, bool | int | float) else str(value)
             yield f"{path}: {text}" if path else text
-
-
-_GAP = object()
 
 
 def _xml_root(text: str) -> Any:

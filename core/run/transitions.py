@@ -16,6 +16,10 @@ from core.run.run_values import ModelCall, RunValues
 from core.run.step_events import ModelDecided
 
 R = TypeVar("R", bound=RunValues)
+_MOST_BYTES = 500_000_000
+"""The most bytes of an index's vectors, far above any real run."""
+_NEAR = 8
+"""The number of latest calls to search for an event's call. Few calls run at once."""
 
 
 def without_results_of(run: R, phase: Phase) -> R:
@@ -42,10 +46,6 @@ def with_section(run: R, event: p.SectionStarted | p.SectionWritten | p.SectionL
     if isinstance(event, p.SectionStarted):
         return replace(run, sections=sections, part=sections[event.number - 1].question)
     return replace(run, sections=sections, text=report(sections))
-
-
-_MOST_BYTES = 500_000_000
-"""The most bytes of an index's vectors, far above any real run."""
 
 
 def index_event(index: Index) -> e.Indexed:
@@ -109,10 +109,6 @@ def with_merged_hits(run: R) -> R:
     """Return the run with its replies' hits merged. The replies are taken in the order of the queries."""
     planned = [(query, run.replies[query]) for query in run.queries if query in run.replies]
     return replace(run, hits=merge_hits(planned, run.knobs.search))
-
-
-_NEAR = 8
-"""The number of latest calls to search for an event's call. Few calls run at once."""
 
 
 def folded_calls(run: RunValues, record: e.Record) -> tuple[ModelCall, ...]:

@@ -22,6 +22,8 @@ from core.text.sanitize import pluralize
 HOUR, DAY = 3600.0, 86_400.0
 ACCOUNTS = 10_000
 """The most accounts in memory. The least recently used is evicted first."""
+_REMEMBERED = 20
+"""The number of recent works. The next work is expected to use as much as their largest."""
 
 
 class TokenTotals(NamedTuple):
@@ -34,8 +36,6 @@ class TokenTotals(NamedTuple):
 
 FIRST_WORK = TokenTotals(10_000, 0.1)
 """The expected use of a person's first work: a run of the defaults with a margin."""
-_REMEMBERED = 20
-"""The number of recent works. The next work is expected to use as much as their largest."""
 
 
 @dataclass(slots=True)

@@ -35,6 +35,25 @@ from core.stages.run_budget import RunBudget
 from core.stages.time_budget import UNLIMITED, TimeBudget, timeout_of
 from core.text.sanitize import CHARACTERS_A_TOKEN, estimated_tokens, pluralize
 
+NOTHING_RELEVANT = "Nothing relevant was found, so there is no answer."
+"""The answer when no passage became a source. No model is asked."""
+NOT_FOLLOWED = (
+    "Sentences of the sources are quoted, so the instructions of the chat client were not followed."
+)
+"""A note on an answer that no model wrote."""
+QUOTED_BY_CHOICE = "Sentences of the sources are quoted instead of a written answer, by choice."
+"""A note on an answer that was quoted because a person did not wait for the chat model."""
+OUT_OF_TIME = (
+    "The chat model had not begun to write when its time was over, so sentences of the sources are quoted."
+)
+CUT_OFF = "The answer was cut off, to be given within {:g} s."
+ASK_AGAIN = "Ask again, or have the time limit raised."
+"""Messages and a hint for an answer that ran out of time."""
+ANOTHER_MODEL = "What came is kept. Ask again, or pick another model."
+"""A hint for a reply that the model did not finish."""
+MAX_TOKENS = {Length.SHORT: 1500, Length.NORMAL: 3000, Length.LONG: 6000}
+"""Token limits of a reply, well above the requested length: reasoning models also spend tokens on reasoning."""
+
 
 def reached_limit(limit: int, usage: Usage | None) -> tuple[str, str]:
     """Return the limit that cut a reply, with a hint.
@@ -58,31 +77,6 @@ def reached_limit(limit: int, usage: Usage | None) -> tuple[str, str]:
         "Its context holds the prompt and the answer: choose fewer passages, or raise the context or reply limit "
         "of the server.",
     )
-
-
-NOTHING_RELEVANT = "Nothing relevant was found, so there is no answer."
-"""The answer when no passage became a source. No model is asked."""
-
-NOT_FOLLOWED = (
-    "Sentences of the sources are quoted, so the instructions of the chat client were not followed."
-)
-"""A note on an answer that no model wrote."""
-
-QUOTED_BY_CHOICE = "Sentences of the sources are quoted instead of a written answer, by choice."
-"""A note on an answer that was quoted because a person did not wait for the chat model."""
-
-OUT_OF_TIME = (
-    "The chat model had not begun to write when its time was over, so sentences of the sources are quoted."
-)
-CUT_OFF = "The answer was cut off, to be given within {:g} s."
-ASK_AGAIN = "Ask again, or have the time limit raised."
-"""Messages and a hint for an answer that ran out of time."""
-
-ANOTHER_MODEL = "What came is kept. Ask again, or pick another model."
-"""A hint for a reply that the model did not finish."""
-
-MAX_TOKENS = {Length.SHORT: 1500, Length.NORMAL: 3000, Length.LONG: 6000}
-"""Token limits of a reply, well above the requested length: reasoning models also spend tokens on reasoning."""
 
 
 class AnswerBrokeOff(ChatFailed):

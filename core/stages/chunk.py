@@ -39,6 +39,11 @@ _HEADING_CHARACTERS = 100
 
 _THREAD_CHARACTERS = 30_000
 """Characters above which a page is chunked in a thread, so that it does not block the event loop."""
+_BASELINES = {
+    Boundary.SENTENCE: by_sentences,
+    Boundary.RECURSIVE: by_separators,
+    Boundary.FIXED: by_characters,
+}
 
 
 async def chunk(
@@ -215,10 +220,3 @@ def _overlap_from(text: str, starts: Sequence[int], first: int, earliest: int) -
     if sentence < first:
         return starts[sentence]
     return word_from(text, earliest, starts[first - 1], starts[first])
-
-
-_BASELINES = {
-    Boundary.SENTENCE: by_sentences,
-    Boundary.RECURSIVE: by_separators,
-    Boundary.FIXED: by_characters,
-}

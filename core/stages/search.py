@@ -45,6 +45,7 @@ DEMO_SEARCHED = (
     "Check the network, or set SEARXNG_URL.",
 )
 """The message and hint of a run that used the demo backend without anybody's choice."""
+_OTHER_WEB_SEARCH = "widen the language or time range, or choose another search backend."
 
 
 async def search(
@@ -157,6 +158,3 @@ def _search_failure(
     if knobs.origin is SearchScope.LIBRARY:
         return SearchFailed(message, hint=f"{hint}.")
     return SearchFailed(message, hint=f"{hint}. For the web, ask in other words, {_OTHER_WEB_SEARCH}")
-
-
-_OTHER_WEB_SEARCH = "widen the language or time range, or choose another search backend."

@@ -17,6 +17,7 @@ log = logging.getLogger(__name__)
 NO_RUN = ""
 
 Change = Callable[[sqlite3.Connection], object]
+_IN_USE = frozenset((sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED))
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,9 +150,6 @@ class RunWriter:
 def not_saved_message(path: Path, error: Exception) -> str:
     """Return the message for runs that cannot be written to `path`."""
     return f"Runs are not being saved: {error}. {storage_hint(path, error)}"
-
-
-_IN_USE = frozenset((sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED))
 
 
 def storage_hint(path: Path, error: Exception) -> str:

@@ -5,6 +5,8 @@ from collections.abc import Callable
 from functools import lru_cache
 from urllib.parse import urlsplit
 
+_SITE_WORD = re.compile(r"(?<![^\s(])(?P<minus>-)?site:(?P<name>[^\s,()\"]+)", re.IGNORECASE)
+
 
 @lru_cache(maxsize=64)
 def domains(text: str) -> frozenset[str]:
@@ -52,9 +54,6 @@ def host_of(url: str) -> str:
         return (urlsplit(url).hostname or "").rstrip(".")
     except ValueError:
         return ""
-
-
-_SITE_WORD = re.compile(r"(?<![^\s(])(?P<minus>-)?site:(?P<name>[^\s,()\"]+)", re.IGNORECASE)
 
 
 def without_site_words(text: str) -> tuple[str, tuple[str, ...], tuple[str, ...]]:

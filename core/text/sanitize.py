@@ -14,16 +14,8 @@ CHARACTERS_A_TOKEN = 4
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """First characters that make a spreadsheet run a text as a formula (OWASP, CSV injection)."""
-
-
-def estimated_tokens(characters: int) -> int:
-    """Return the estimated tokens of a text with this many characters, rounded up."""
-    return -(-characters // CHARACTERS_A_TOKEN)
-
-
 _LINE_ENDS = re.compile(r"\r\n?|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 _SELECTORS = "\ufe00-\ufe0f\U000e0100-\U000e01ef"
-
 # Characters that models read but readers cannot see: controls, bidirectional marks, zero-width and filler characters,
 # annotation and tag characters, lone surrogates, noncharacters.
 _UNSEEN_CHARACTERS = (
@@ -52,6 +44,17 @@ _TAG_LOOK_ALIKE = re.compile(
 )
 _GAP = "(…)"
 _BLANK_LINES = re.compile(r"\n(?:[^\S\n]*\n)+")
+_CLAUSE_END = re.compile(r"(?<=[,;:])(?=\s)|(?<=[，；：、])|\s+(?=[–—(])")
+_WORD_END = re.compile(r"\s+")
+_CONTINUES = re.compile(
+    f"[{_SELECTORS}\u0300-\u036f\u0900-\u0903\u093a-\u094f\u200c\u200d\u20d0-\u20ff\U0001f3fb-\U0001f3ff]"
+)
+_HALF_CHARACTER = re.compile(f".[{_SELECTORS}\u0300-\u036f\u200c\u200d]*$", re.DOTALL)
+
+
+def estimated_tokens(characters: int) -> int:
+    """Return the estimated tokens of a text with this many characters, rounded up."""
+    return -(-characters // CHARACTERS_A_TOKEN)
 
 
 def sanitize(text: str) -> str:
@@ -174,14 +177,6 @@ def truncate(text: str, limit: int) -> str:
     else:
         room = _HALF_CHARACTER.sub("", room) if _CONTINUES.match(text, len(room)) else room
     return room.rstrip(" ,;:–—-") + "…"
-
-
-_CLAUSE_END = re.compile(r"(?<=[,;:])(?=\s)|(?<=[，；：、])|\s+(?=[–—(])")
-_WORD_END = re.compile(r"\s+")
-_CONTINUES = re.compile(
-    f"[{_SELECTORS}\u0300-\u036f\u0900-\u0903\u093a-\u094f\u200c\u200d\u20d0-\u20ff\U0001f3fb-\U0001f3ff]"
-)
-_HALF_CHARACTER = re.compile(f".[{_SELECTORS}\u0300-\u036f\u200c\u200d]*$", re.DOTALL)
 
 
 def distinct_labels(labels: Mapping[str, str]) -> dict[str, str]:

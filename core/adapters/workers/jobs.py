@@ -9,6 +9,8 @@ from typing import Any, Generic, Protocol, TypeVar
 from core.errors import WorkersFailed
 
 T = TypeVar("T")
+LOST_AT_MOST = 3
+"""The number of workers that a job may lose before it is blamed for their end."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,10 +40,6 @@ class Workers(Protocol):
     def submit(self, job: Callable[..., T], /, *arguments: Any) -> Future[T]:
         """Submit a job. May block while a `Shared` argument is sent."""
         ...
-
-
-LOST_AT_MOST = 3
-"""The number of workers that a job may lose before it is blamed for their end."""
 
 
 async def run_job(workers: Workers, job: Callable[..., T], *arguments: Any) -> T:

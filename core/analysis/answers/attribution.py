@@ -37,6 +37,7 @@ SIMILAR = 0.38
 
 SIMILAR_BY_WORDS = 0.3
 """The minimum share of a sentence's words in its source, without vectors."""
+_NO_SENTENCE = Sentence(start=0, end=0, cites=())
 
 
 class Flag(StrEnum):
@@ -208,9 +209,6 @@ async def attribution(run: Run, embed: Embed) -> Attribution:
         fault=fault,
         left_out=0 if nothing_found else len(run.check.sentences) - len(sentences),
     )
-
-
-_NO_SENTENCE = Sentence(start=0, end=0, cites=())
 
 
 def _sentences_of(source: Source) -> tuple[Sentence, ...]:

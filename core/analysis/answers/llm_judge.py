@@ -27,6 +27,7 @@ CLAIMS_PER_REQUEST = 12
 SPACE = "judge"
 """The cache space of the replies."""
 _TOKENS_PER_CLAIM = 60
+_LINE = re.compile(r"^\W*(?:claim\s*)?#?(\d{1,3})\b(.*)$", re.IGNORECASE)
 
 
 class Entailment(StrEnum):
@@ -38,7 +39,6 @@ class Entailment(StrEnum):
     UNCLEAR = "no clear verdict"
 
 
-_LINE = re.compile(r"^\W*(?:claim\s*)?#?(\d{1,3})\b(.*)$", re.IGNORECASE)
 _VERDICT_WORDS = (
     (Entailment.NOT_ADDRESSED, re.compile(r"not[\s_-]*addressed|neutral|no[t\s]*(?:enough|mention)|unrelated|unsupported|not[\s_-]*(?:entailed|supported)", re.I)),
     (Entailment.CONTRADICTED, re.compile(r"contradict|refute|conflict", re.I)),

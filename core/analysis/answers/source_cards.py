@@ -16,6 +16,14 @@ from core.stages.read import NO_CONTENT
 from core.stages.search import NO_RESULTS
 from core.text.sanitize import one_line, pluralize
 
+SNIPPET = 320
+"""Characters of a passage for its card. The preview of a citation shows more of them than the card."""
+_LEAD = re.compile(r"^[\s#¶§]*(?:[-•*]\s+)?")
+SNIPPET_ONLY = "snippet only"
+"""The label of a source known only by the search engine's snippet."""
+UNTITLED = "Unknown"
+"""The title of a source without a title."""
+
 
 def snippets_only(run: Run) -> bool:
     """Return whether no page could be fetched, so only snippets of search results are sources."""
@@ -32,10 +40,6 @@ def bm25_fallback(run: Run) -> bool:
         and run.knobs.rank.strategy is not Strategy.BM25
         and run.ranking.strategy == Strategy.BM25
     )
-
-
-SNIPPET = 320
-"""Characters of a passage for its card. The preview of a citation shows more of them than the card."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,16 +125,6 @@ def passages_of_documents(cards: Sequence[SourceCard]) -> str:
 def _without_heading(text: str, heading: str) -> str:
     """Return a passage's text after its heading or list mark, or all of it if nothing follows."""
     return _LEAD.sub("", text.removeprefix(heading), count=1) or text
-
-
-_LEAD = re.compile(r"^[\s#¶§]*(?:[-•*]\s+)?")
-
-
-SNIPPET_ONLY = "snippet only"
-"""The label of a source known only by the search engine's snippet."""
-
-UNTITLED = "Unknown"
-"""The title of a source without a title."""
 
 
 def source_context(run: Run) -> str:

@@ -18,6 +18,49 @@ NEAREST_DROPPED = 4
 """The number of the forty questions to drop as too similar to this question."""
 
 BINS = 40
+UNRELATED_QUESTIONS = (
+    "How long should rye bread rest before it is baked?",
+    "Which muscles does swimming backstroke strengthen?",
+    "When did the last glacier leave the valley?",
+    "Who painted the ceiling of the town hall?",
+    "Why do cats purr when they are ill?",
+    "How is a cello tuned for an orchestra?",
+    "What time does the night ferry leave the harbour?",
+    "Which mushrooms grow under birch trees in autumn?",
+    "How many players are on a handball team?",
+    "What does a notary check before a house is sold?",
+    "Why is the sea saltier in some bays than in others?",
+    "How do you remove red wine from a wool carpet?",
+    "Which king signed the peace treaty after the long war?",
+    "What should a beginner know about keeping bees?",
+    "How fast can a peregrine falcon dive?",
+    "When are tomatoes ready to be planted outdoors?",
+    "Which vaccine is given against yellow fever?",
+    "How does a steam locomotive climb a steep line?",
+    "What is the dress code at a summer wedding?",
+    "Why did the share price of the airline fall last spring?",
+    "How are pearls formed inside an oyster?",
+    "Which chess opening suits a patient player?",
+    "What is the capital of the island republic?",
+    "How much water does a camel drink in a day?",
+    "Who may vote in an election for the parish council?",
+    "Why do bridges have gaps between their plates?",
+    "How is cheese protected from mould while it ripens?",
+    "What are the symptoms of a sprained ankle?",
+    "Which novels did the lighthouse keeper's daughter write?",
+    "How do farmers know when barley is ripe?",
+    "What does a red flag on the beach mean?",
+    "How long does a visa for a student take?",
+    "Why does a boomerang come back?",
+    "Which planet has the shortest year?",
+    "How do you fold a paper crane?",
+    "What was the rent of a flat in the old quarter in 1950?",
+    "Which dog breeds get on well with small children?",
+    "How is a broken violin bow repaired?",
+    "What is served for breakfast in the mountains?",
+    "Why do some people sneeze in bright sunlight?",
+)
+"""Forty questions that resemble neither each other nor a typical question."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,48 +134,3 @@ def null_scores(passages: Vectors, question: Vectors, unrelated: Vectors) -> NDA
     far = np.argsort(unrelated @ question, kind="stable")[: max(len(unrelated) - NEAREST_DROPPED, 1)]
     scores = passages[~np.isnan(passages).any(axis=1)] @ unrelated[far].T
     return scores.astype(np.float64).ravel()
-
-
-UNRELATED_QUESTIONS = (
-    "How long should rye bread rest before it is baked?",
-    "Which muscles does swimming backstroke strengthen?",
-    "When did the last glacier leave the valley?",
-    "Who painted the ceiling of the town hall?",
-    "Why do cats purr when they are ill?",
-    "How is a cello tuned for an orchestra?",
-    "What time does the night ferry leave the harbour?",
-    "Which mushrooms grow under birch trees in autumn?",
-    "How many players are on a handball team?",
-    "What does a notary check before a house is sold?",
-    "Why is the sea saltier in some bays than in others?",
-    "How do you remove red wine from a wool carpet?",
-    "Which king signed the peace treaty after the long war?",
-    "What should a beginner know about keeping bees?",
-    "How fast can a peregrine falcon dive?",
-    "When are tomatoes ready to be planted outdoors?",
-    "Which vaccine is given against yellow fever?",
-    "How does a steam locomotive climb a steep line?",
-    "What is the dress code at a summer wedding?",
-    "Why did the share price of the airline fall last spring?",
-    "How are pearls formed inside an oyster?",
-    "Which chess opening suits a patient player?",
-    "What is the capital of the island republic?",
-    "How much water does a camel drink in a day?",
-    "Who may vote in an election for the parish council?",
-    "Why do bridges have gaps between their plates?",
-    "How is cheese protected from mould while it ripens?",
-    "What are the symptoms of a sprained ankle?",
-    "Which novels did the lighthouse keeper's daughter write?",
-    "How do farmers know when barley is ripe?",
-    "What does a red flag on the beach mean?",
-    "How long does a visa for a student take?",
-    "Why does a boomerang come back?",
-    "Which planet has the shortest year?",
-    "How do you fold a paper crane?",
-    "What was the rent of a flat in the old quarter in 1950?",
-    "Which dog breeds get on well with small children?",
-    "How is a broken violin bow repaired?",
-    "What is served for breakfast in the mountains?",
-    "Why do some people sneeze in bright sunlight?",
-)
-"""Forty questions that resemble neither each other nor a typical question."""

@@ -14,20 +14,6 @@ from core.model import Place, Query, Result, SkipReason
 from core.run.state import Run
 from core.text.urls import canonical_url
 
-
-class AttritionStep(StrEnum):
-    """The steps, in order. The first four count addresses, the others passages."""
-
-    HITS = "search results"
-    UNIQUE = "unique pages"
-    FETCHED = "fetched"
-    EXTRACTED = "extracted"
-    PASSAGES = "passages"
-    RANKED = "ranked"
-    CONTEXT = "in the context"
-    CITED = "cited"
-
-
 AFTER_FETCHING = frozenset(
     {
         SkipReason.BROKEN,
@@ -40,6 +26,19 @@ AFTER_FETCHING = frozenset(
     }
 )
 """Skip reasons of fetched pages."""
+
+
+class AttritionStep(StrEnum):
+    """The steps, in order. The first four count addresses, the others passages."""
+
+    HITS = "search results"
+    UNIQUE = "unique pages"
+    FETCHED = "fetched"
+    EXTRACTED = "extracted"
+    PASSAGES = "passages"
+    RANKED = "ranked"
+    CONTEXT = "in the context"
+    CITED = "cited"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,6 +26,7 @@ _POINTS = 16
 """The number of straight pieces of a bend."""
 
 Point = tuple[float, float]
+_ADDRESS_STEPS = (AttritionStep.HITS, AttritionStep.UNIQUE, AttritionStep.FETCHED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,9 +122,6 @@ def _bands(losses: tuple[Flow, ...], onward: float, width: float, largest: float
         )
         right -= scale * share
     return tuple(bands)
-
-
-_ADDRESS_STEPS = (AttritionStep.HITS, AttritionStep.UNIQUE, AttritionStep.FETCHED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -28,6 +28,11 @@ LONGEST_QUERY = 2000
 
 # Words; in scripts without spaces between them, single characters.
 _WORD = re.compile(f"[{UNSPACED}]|[^\\W_{UNSPACED}]+")
+STEPS = ("found by a query", "page read", "in the article", "in one passage", "in the context", "cited")
+"""The steps from search result to citation."""
+_COMPARED_MATCHES = 20
+"""The most matches of one text to trace."""
+_ADDRESS = re.compile(r"(?i)(?:https?://\S+|(?:[\w-]+\.)+[a-z]{2,}(?:[/:?#]\S*)?)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,8 +147,6 @@ class StepState(StrEnum):
     """Unknown, because no page that was read contains the text."""
 
 
-STEPS = ("found by a query", "page read", "in the article", "in one passage", "in the context", "cited")
-"""The steps from search result to citation."""
 _ENDED_AT = {
     TraceOutcome.NEVER_A_HIT: 0,
     TraceOutcome.BEYOND_THE_LIMIT: 0,
@@ -198,12 +201,6 @@ class Trace:
         passed = StepState.UNKNOWN if self.outcome is TraceOutcome.NOT_IN_ANY_PAGE else StepState.PASSED
         states = [passed] * end + [StepState.ENDED] + [StepState.NOT_REACHED] * left
         return tuple(zip(STEPS, states, strict=False))
-
-
-_COMPARED_MATCHES = 20
-"""The most matches of one text to trace."""
-
-_ADDRESS = re.compile(r"(?i)(?:https?://\S+|(?:[\w-]+\.)+[a-z]{2,}(?:[/:?#]\S*)?)")
 
 
 def absence_from_answer(run: Run, query: str) -> Trace:

@@ -25,6 +25,7 @@ STORED_PASSAGES = "application/vnd.openquery.excerpts+json"
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _MEASURED_EVERY = 10.0
 """Seconds between measurements. Measuring ten thousand files is slow, and other processes add files too."""
+_PASSAGES = TypeAdapter(tuple[LibraryPassage, ...])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,7 +131,6 @@ class ReadPage:
 
 
 _PAGE = TypeAdapter(ReadPage)
-_PASSAGES = TypeAdapter(tuple[LibraryPassage, ...])
 
 
 def page_to_json(page: Page) -> bytes:

@@ -34,6 +34,8 @@ _MOST_FOREIGN = 1_000
 _EXAMPLE_QUESTIONS = 3
 _TITLE = 80
 """Characters of a title in an example question."""
+_MOST_ON_PAGE = 1_000
+"""The most passages of one page."""
 
 
 class ReadingPool(Extract, Protocol):
@@ -283,10 +285,6 @@ def _questions_about(documents: Iterable[LibraryDocument]) -> Iterable[str]:
 def _file_title(source: str) -> str:
     """Return the name of a file without folder and extension, or an address unchanged."""
     return source if "://" in source else PurePath(source).stem
-
-
-_MOST_ON_PAGE = 1_000
-"""The most passages of one page."""
 
 
 def document_filter(key: str) -> dict[str, str | int]:

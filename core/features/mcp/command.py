@@ -16,6 +16,8 @@ from core.features.mcp.calls import PAGES, Callers
 from core.features.mcp.server import mcp_server
 from core.runtime.registry import RunRegistry
 
+_READ_BYTES = 65_536
+
 
 async def serve_stdio(options: argparse.Namespace) -> int:
     """Serve the tools until the client closes stdin or a signal comes, and return the exit code.
@@ -33,9 +35,6 @@ async def serve_stdio(options: argparse.Namespace) -> int:
     finally:
         await asyncio.to_thread(service.close)
     return 0
-
-
-_READ_BYTES = 65_536
 
 
 class StdinLines:

@@ -22,6 +22,10 @@ htpy escapes it, so it must not contain `>` or quotes.
 
 NO_MATHEMATICS = ("mathjax_ignore", "tex2jax_ignore")
 """Classes that make notebooks ignore dollar signs, because page texts are not formulas."""
+CELL = 70
+"""The most characters of a cell."""
+_HIDDEN = ("style", "svg")
+_BLOCKS = ("p", "div", "h3", "li", "blockquote", "pre", "figcaption", "br", "hr")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,12 +93,6 @@ def caption(text: str) -> Element:
 def empty(value: Any, message: str) -> Display[Any]:
     """Return a message in place of a missing display."""
     return Display(value=value, content=p(".quiet")[message])
-
-
-CELL = 70
-"""The most characters of a cell."""
-_HIDDEN = ("style", "svg")
-_BLOCKS = ("p", "div", "h3", "li", "blockquote", "pre", "figcaption", "br", "hr")
 
 
 def plain_text(content: str) -> str:

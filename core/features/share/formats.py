@@ -26,6 +26,12 @@ from core.storage.bundle import to_bundle
 from core.text.sanitize import encodable, one_line
 
 _NOT_WORD = re.compile(r"[^\w ]")
+_STYLE = (
+    "body{max-width:44rem;margin:2rem auto;padding:0 1rem;font:1rem/1.6 system-ui,sans-serif;color:#1c1c1c}"
+    "blockquote{margin:0;padding-left:1rem;border-left:3px solid #ccc;color:#444}pre{overflow:auto}"
+    "@media print{body{margin:0;max-width:none}a{color:inherit}h3{break-after:avoid}}"
+)
+PARQUET = "application/vnd.apache.parquet"
 
 
 def notebook_file(run: Run) -> bytes:
@@ -96,13 +102,6 @@ def _literal(text: str) -> str:
     )
 
 
-_STYLE = (
-    "body{max-width:44rem;margin:2rem auto;padding:0 1rem;font:1rem/1.6 system-ui,sans-serif;color:#1c1c1c}"
-    "blockquote{margin:0;padding-left:1rem;border-left:3px solid #ccc;color:#444}pre{overflow:auto}"
-    "@media print{body{margin:0;max-width:none}a{color:inherit}h3{break-after:avoid}}"
-)
-
-
 def answer_page(run: Run, prices: Prices) -> bytes:
     """Return `answer_document` as HTML with linked citations."""
     parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"]).disable("image")
@@ -151,8 +150,6 @@ def _is_ranked(run: Run) -> bool:
 def _has_sources(run: Run) -> bool:
     return bool(run.sources)
 
-
-PARQUET = "application/vnd.apache.parquet"
 
 FORMATS: Mapping[str, Format] = {
     ".zip": Format(

@@ -37,6 +37,8 @@ from core.text.sanitize import json_without_surrogates, one_line, plural
 
 _SHARES = (0.5, 0.5 * UNSUPPORTED_LANGUAGE_WEIGHT, 0.0, 1.0)
 """Results of `cosine_share` for a weight of 0.5: unchanged, reduced, none, all. The script numbers them from 0."""
+SURROUNDINGS = 800
+"""The most characters on each side of a context passage that stay when full texts are left out."""
 
 
 def ranking_part(run: Run) -> dict[str, Any] | None:
@@ -123,10 +125,6 @@ def _rules(index: Index) -> dict[str, Any]:
         "calibration": asdict(calibration_of(index.embedder)),
         "reasons": {reason.name.lower(): reason.value for reason in ExclusionReason},
     }
-
-
-SURROUNDINGS = 800
-"""The most characters on each side of a context passage that stay when full texts are left out."""
 
 
 def run_parts(run: Run, *, full_texts: bool = True) -> dict[str, Any]:

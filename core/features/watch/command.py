@@ -36,6 +36,9 @@ STATE_SUFFIX = ".state.json"
 IN_THE_FUTURE = "asked now: the clock was set back, since the last ask is dated after it"
 Ask = Callable[[Repeat], Awaitable[RecordedRun]]
 """Asks a question. Raises `OpenQueryError` for a failed run."""
+FILE_LIMIT, MOST_LINES = 1_000_000, 1_000
+"""The most bytes and lines of a file."""
+_FORM = 'Write {"question": "What is BM25?", "knobs": {"rank.top_k": 3}}, or the question alone.'
 
 
 class Clock:
@@ -259,11 +262,6 @@ def _print(report: Report) -> None:
 
 def _print_json(report: Report) -> None:
     print_json(report.document)
-
-
-FILE_LIMIT, MOST_LINES = 1_000_000, 1_000
-"""The most bytes and lines of a file."""
-_FORM = 'Write {"question": "What is BM25?", "knobs": {"rank.top_k": 3}}, or the question alone.'
 
 
 def read_questions(file: Path, settings: Settings) -> tuple[WatchedQuestion, ...]:

@@ -46,6 +46,10 @@ _MOST_REASONS = 3
 _CLASSES = re.compile(
     "comment|post|reply|message|answer|product|price|card|item|docs|toc|review|service|author"
 )
+_REASONS = {
+    "type": "its data say {}", "types": "its data say {} several times", "og": "it calls itself {}", "path": "its address looks like {}",
+    "generator": "it is made with software for {}", "said": "it speaks of {}", "class": "parts of it are named {}",
+}  # fmt: skip
 
 
 def page_signs(html: str, url: str, blocks: Sequence[Block], said: Matrix) -> dict[str, float]:
@@ -108,12 +112,6 @@ def page_signs(html: str, url: str, blocks: Sequence[Block], said: Matrix) -> di
         for limit in (1, 5, 15):
             signs[f"class {name} {limit}"] = float(number >= limit)
     return signs
-
-
-_REASONS = {
-    "type": "its data say {}", "types": "its data say {} several times", "og": "it calls itself {}", "path": "its address looks like {}",
-    "generator": "it is made with software for {}", "said": "it speaks of {}", "class": "parts of it are named {}",
-}  # fmt: skip
 
 
 def reason(weights: Mapping[str, float]) -> str:

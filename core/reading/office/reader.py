@@ -34,6 +34,34 @@ _LEVEL_SIGNS = {
 }
 """How text is raised or lowered in these formats: the property sprmCIss, and a font with an escapement."""
 _NO_LEVELS = "superscripts cannot be told from other text in this format, so 10⁶ may stand as 106"
+_PICTURES = re.compile(
+    r"(?:^|/)(?:media|Pictures)/[^/]+\.(?:png|jpe?g|gif|bmp|tiff?|emf|wmf|svg|webp)", re.IGNORECASE
+)
+_RECORDINGS = re.compile(
+    r"(?:^|/)(?:media|Media)/[^/]+\.(?:mp[34]|m4[av]|mov|avi|wav|wmv|wma)", re.IGNORECASE
+)
+_EMBEDDED = re.compile(r"(?:word|ppt|xl)/embeddings/[^/]+")
+_EMBEDDED_OBJECT = re.compile(r"Object \d+")
+_CHARTS = re.compile(r"xl/charts/chart[^/]*\.xml")
+_CHART_DATA = re.compile(r"(?:word|ppt|xl)/charts/_rels/[^/]+\.rels")
+_TARGET = re.compile(rb'Target="[^"]*?/?embeddings/([^"/]+)"')
+_COMMENTS = {
+    file_types.DOCX: (re.compile(r"word/comments\.xml"), re.compile(rb"<w:comment[ >]")),
+    file_types.PPTX: (re.compile(r"ppt/comments/[^/]+\.xml"), re.compile(rb"<(?:\w+:)?cm[ >]")),
+    file_types.XLSX: (
+        re.compile(r"xl/(?:comments[^/]*|comments/[^/]+)\.xml"),
+        re.compile(rb"<(?:\w+:)?comment[ >]"),
+    ),
+}
+_THREADS, _THREADED = (
+    re.compile(r"xl/threadedComments/[^/]+\.xml"),
+    re.compile(rb"<(?:\w+:)?threadedComment[ >]"),
+)
+"""Comments of newer programs, which usually write an older form of each beside them."""
+_OPENDOCUMENT_COMMENT = re.compile(rb"<office:annotation[ >]")
+_MARGINS = re.compile(r"word/(?:header|footer)\d*\.xml")
+_WORDS = re.compile(rb"<w:t(?: [^<>]*)?>\s*[^<\s]")
+_LARGEST_PART = 20_000_000
 
 
 def read_office(body: bytes, media_type: str) -> Article:
@@ -94,36 +122,6 @@ def _hidden_sheets(names: list[str]) -> str:
         return ""
     listed = ", ".join(one_line(name, 40) for name in names[:5])
     return f"{pluralize(len(names), 'hidden sheet')} ({listed}) left out"
-
-
-_PICTURES = re.compile(
-    r"(?:^|/)(?:media|Pictures)/[^/]+\.(?:png|jpe?g|gif|bmp|tiff?|emf|wmf|svg|webp)", re.IGNORECASE
-)
-_RECORDINGS = re.compile(
-    r"(?:^|/)(?:media|Media)/[^/]+\.(?:mp[34]|m4[av]|mov|avi|wav|wmv|wma)", re.IGNORECASE
-)
-_EMBEDDED = re.compile(r"(?:word|ppt|xl)/embeddings/[^/]+")
-_EMBEDDED_OBJECT = re.compile(r"Object \d+")
-_CHARTS = re.compile(r"xl/charts/chart[^/]*\.xml")
-_CHART_DATA = re.compile(r"(?:word|ppt|xl)/charts/_rels/[^/]+\.rels")
-_TARGET = re.compile(rb'Target="[^"]*?/?embeddings/([^"/]+)"')
-_COMMENTS = {
-    file_types.DOCX: (re.compile(r"word/comments\.xml"), re.compile(rb"<w:comment[ >]")),
-    file_types.PPTX: (re.compile(r"ppt/comments/[^/]+\.xml"), re.compile(rb"<(?:\w+:)?cm[ >]")),
-    file_types.XLSX: (
-        re.compile(r"xl/(?:comments[^/]*|comments/[^/]+)\.xml"),
-        re.compile(rb"<(?:\w+:)?comment[ >]"),
-    ),
-}
-_THREADS, _THREADED = (
-    re.compile(r"xl/threadedComments/[^/]+\.xml"),
-    re.compile(rb"<(?:\w+:)?threadedComment[ >]"),
-)
-"""Comments of newer programs, which usually write an older form of each beside them."""
-_OPENDOCUMENT_COMMENT = re.compile(rb"<office:annotation[ >]")
-_MARGINS = re.compile(r"word/(?:header|footer)\d*\.xml")
-_WORDS = re.compile(rb"<w:t(?: [^<>]*)?>\s*[^<\s]")
-_LARGEST_PART = 20_000_000
 
 
 def unread_parts(package: Package, media_type: str) -> Counter[str]:

@@ -25,6 +25,8 @@ RETUNED_RUNS = 50
 
 UNRESERVED = nullcontext()
 """The reservation of work that writes no answer."""
+SIDE_ANSWERS = 100
+"""The most answers in memory. The least recently used is evicted first."""
 
 
 def start_job(
@@ -112,10 +114,6 @@ class Retuning(LatestJobs):
 
         start_job(self._loop, self._engine, job, work, writes=False)
         return job
-
-
-SIDE_ANSWERS = 100
-"""The most answers in memory. The least recently used is evicted first."""
 
 
 class SideAnswers(LatestJobs):

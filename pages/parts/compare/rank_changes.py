@@ -14,6 +14,9 @@ from pages.parts.passage_reader import reader
 
 OPENED = "rank_change"
 """Session key of the open passage."""
+ESTIMATED = "Estimated: four characters a token"
+OVERLAP = "1: same order, 0: nothing in common; the first ten ranks have 86 % of the weight."
+JACCARD = "Intersection over union: 1 is the same set, 0 is nothing in common."
 
 
 def comparison_facts(diff: RankingDiff, *first: Element) -> Element:
@@ -66,11 +69,6 @@ def changes_without(run: Run, rest: Run, key: str, nothing: str, *first: Element
 
 def _signed(count: int) -> str:
     return f"{count:+,}".replace("-", "−") if count else "0"
-
-
-ESTIMATED = "Estimated: four characters a token"
-OVERLAP = "1: same order, 0: nothing in common; the first ten ranks have 86 % of the weight."
-JACCARD = "Intersection over union: 1 is the same set, 0 is nothing in common."
 
 
 def change_table(

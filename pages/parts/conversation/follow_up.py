@@ -38,6 +38,12 @@ FIRST_WAIT = 0.3
 """Seconds to wait for a draft before drawing the page. Without a chat model a draft takes less."""
 DRAFT = "follow_up_draft"
 """Session key of the follow-up being drafted, or drafted last."""
+COVERAGE = (
+    "How well the best passage covers the question: half of it is the share of the question's words that it has, "
+    "rare words counting more, half its similarity to the question."
+)
+WRITING = "next_questions"
+"""Session key: a run, and the next questions being written for it."""
 
 
 @dataclass(frozen=True)
@@ -214,12 +220,6 @@ def _added(draft: FollowUpDraft) -> Node:
     return p(".oq-added", dir="auto")[pieces]
 
 
-COVERAGE = (
-    "How well the best passage covers the question: half of it is the share of the question's words that it has, "
-    "rare words counting more, half its similarity to the question."
-)
-
-
 def _coverage(coverage: Coverage) -> Element:
     terms = (
         span(class_=["oq-term", {"missing": not term.passages}])[
@@ -264,10 +264,6 @@ def _ask(draft: FollowUpDraft) -> None:
         _cancel()
         st.session_state.pop("follow_up_text", None)
         runtime.show_run(run_id)
-
-
-WRITING = "next_questions"
-"""Session key: a run, and the next questions being written for it."""
 
 
 def next_questions(run: Run, ask: Callable[[str, str], None]) -> None:

@@ -30,6 +30,8 @@ PICKED = 200
 """Characters of a clicked line to look for."""
 SOURCE, VISIBLE = "source", "visible text"
 TAGS = {DiffKind.REMOVED: ("left out", del_), DiffKind.ADDED: ("only in the article", ins)}
+KEPT = "The share of the visible text's characters, menus and footers included"
+SWITCH = "Extracts this page with this extractor and ranks all passages again; other pages do not change."
 
 
 def view(run: Run) -> None:
@@ -210,9 +212,6 @@ def _facts(result: ExtractorResult) -> None:
     markup.show(markup.facts(*parts))
 
 
-KEPT = "The share of the visible text's characters, menus and footers included"
-
-
 def _article(result: ExtractorResult, *, folded: bool) -> None:
     if result.article is None:
         markup.show_empty(
@@ -260,6 +259,3 @@ def _switch(run: Run, comparison: ExtractorComparison, result: ExtractorResult) 
         disabled=in_use or result.article is None,
         help=None if in_use else SWITCH,
     )
-
-
-SWITCH = "Extracts this page with this extractor and ranks all passages again; other pages do not change."

@@ -45,6 +45,10 @@ from core.text.sanitize import one_line
 FETCHED_MEGABYTES = 50.0
 """The largest fetched file in megabytes."""
 _FETCH_SECONDS = 60.0
+NAME_LIMIT, NOTE_LIMIT = 80, 500
+"""The most characters of an experiment's name and note."""
+_NICENESS = 10
+"""The niceness of experiments, which lets visitors' pages run first."""
 
 
 async def fetched_file(engine: Engine, address: str) -> tuple[str, bytes]:
@@ -62,12 +66,6 @@ async def fetched_file(engine: Engine, address: str) -> tuple[str, bytes]:
             hint=f"Name a file of at most {FETCHED_MEGABYTES:g} MB at a public address, or upload it.",
         ) from why
     return PurePosixPath(unquote(urlsplit(document.url).path)).name, document.body
-
-
-NAME_LIMIT, NOTE_LIMIT = 80, 500
-"""The most characters of an experiment's name and note."""
-_NICENESS = 10
-"""The niceness of experiments, which lets visitors' pages run first."""
 
 
 class Experiments(TaskStore[Experiment]):

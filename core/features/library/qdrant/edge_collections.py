@@ -30,6 +30,10 @@ _EXIT_TIMEOUT = 10.0
 """Seconds in which the process may write everything to disk and exit."""
 
 Reply = tuple[dict[str, Any], NDArray[np.float32]]
+BATCH = 256
+"""Passages per write. Searches run between writes."""
+_RETRY_SECONDS = 0.1
+"""Seconds until the next attempt to open a collection that another process has open."""
 
 
 class EdgeProcess:
@@ -121,12 +125,6 @@ class EdgeProcess:
             hint="Try again: it is restarted, and confirmed writes are on disk. When it does not start, the disk may be "
             "full, or requirements.txt not installed.",
         )
-
-
-BATCH = 256
-"""Passages per write. Searches run between writes."""
-_RETRY_SECONDS = 0.1
-"""Seconds until the next attempt to open a collection that another process has open."""
 
 
 class EdgeCollections(PointCollections):

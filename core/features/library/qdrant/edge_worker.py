@@ -32,6 +32,7 @@ FLUSHED = 10_000
 Vectors = NDArray[np.float32]
 Reply = dict[str, Any]
 """The reply to a request, as JSON except for the array under `vectors`."""
+WITH_VECTORS = ("put", "nearest")
 
 
 class Shards:
@@ -206,8 +207,6 @@ def _condition(condition: dict[str, Any]) -> Any:
 
 
 # --- the process ------------------------------------------------------------------------------------------
-
-WITH_VECTORS = ("put", "nearest")
 
 
 def handle(shards: Shards, request: dict[str, Any], vectors: Vectors) -> Reply:

@@ -30,6 +30,9 @@ _FORUM = frozenset({
     "td", "tr", "u", "url", "user", "youtube",
 })  # fmt: skip
 """Tags of forums (BBCode), whose readers see what was typed."""
+_READINGS = ("rt", "rtc", "rp")
+_SHADOW = re.compile(r"<template\b[^<>]{0,300}\bshadowroot")
+_RAISED = re.compile(r"<su[pb]\b|<[a-z]+\s[^<>]{0,300}?vertical-align:\s*su(?:per|b)\b")
 
 
 def drop_shortcodes(tree: lxml.html.HtmlElement) -> None:
@@ -80,9 +83,6 @@ def _within_code(elements: list[lxml.html.HtmlElement]) -> set[lxml.html.HtmlEle
     return code
 
 
-_READINGS = ("rt", "rtc", "rp")
-
-
 def drop_readings(tree: lxml.html.HtmlElement) -> None:
     """Remove the readings of ruby, so that its base is one word."""
     etree.strip_elements(tree, *_READINGS, with_tail=False)
@@ -108,8 +108,6 @@ def _joined(text: str) -> str:
     return first.rstrip() + "".join(line.strip() for line in lines[:-1]) + lines[-1].lstrip()
 
 
-_SHADOW = re.compile(r"<template\b[^<>]{0,300}\bshadowroot")
-_RAISED = re.compile(r"<su[pb]\b|<[a-z]+\s[^<>]{0,300}?vertical-align:\s*su(?:per|b)\b")
 _STEPS: tuple[tuple[tuple[str, ...], Callable[[lxml.html.HtmlElement], None]], ...] = (
     (
         (

@@ -64,6 +64,11 @@ _CONTAINERS = frozenset({"article", "body", "div", "main", "section"})
 _SEVERAL = 2
 _MOST_BETWEEN = 4
 """Elements of a formula before its script: previews and displays."""
+TEX = frozenset({"application/x-tex", "application/x-latex", "latex", "tex", "text/x-tex", "text/latex"})
+_MAX_DEPTH = 60
+"""Levels of nesting whose form is kept. Deeper levels are read as plain text."""
+_UNSEEN = dict.fromkeys(map(ord, "\u2061\u2062\u2063\u2064\u200b"))
+"""Invisible operators, such as the one between factors."""
 
 
 def write_formulas(tree: lxml.html.HtmlElement) -> None:
@@ -289,13 +294,6 @@ def _is_between_blocks(element: lxml.html.HtmlElement) -> bool:
         return False
     text = parent.text if before is None else before.tail
     return not (text or "").strip() and (before is None or before.tag in _BLOCKS or before.tag in _CONTAINERS)
-
-
-TEX = frozenset({"application/x-tex", "application/x-latex", "latex", "tex", "text/x-tex", "text/latex"})
-_MAX_DEPTH = 60
-"""Levels of nesting whose form is kept. Deeper levels are read as plain text."""
-_UNSEEN = dict.fromkeys(map(ord, "\u2061\u2062\u2063\u2064\u200b"))
-"""Invisible operators, such as the one between factors."""
 
 
 def mathml_text(element: lxml.html.HtmlElement, depth: int = 0) -> str:

@@ -49,6 +49,8 @@ OUTCOME_WORDS = {
     Outcome.RIGHTLY_REFUSED: ("check", "refused", "good"),
     Outcome.ANSWERED: ("", "answered", ""),
 }
+_LISTED = (ANSWERED, TOKEN_F1, CITATION_RECALL)
+"""The metrics of the table of all evaluations."""
 
 
 class Evaluations(NamedTuple):
@@ -239,10 +241,6 @@ def _listed(every: tuple[AnswerEvaluation, ...], opened: AnswerEvaluation | None
     headings = ("data set", "questions", "answered by", "setting", "started", "status", *_LISTED)
     rows = (_listed_row(each, opened is not None and each.id == opened.id) for each in every)
     return markup.data_table("Evaluations of answers", headings, rows, "oq-settings oq-experiments")
-
-
-_LISTED = (ANSWERED, TOKEN_F1, CITATION_RECALL)
-"""The metrics of the table of all evaluations."""
 
 
 def _listed_row(evaluation: AnswerEvaluation, is_open: bool) -> Element:
