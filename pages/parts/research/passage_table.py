@@ -87,13 +87,10 @@ def _charts(tuned: Callable[[], Run]) -> None:
             why = "were left out of the file with the texts" if run.lacks_texts else "are not there"
             markup.show_empty(f"No map: the vectors of the passages {why}.", "scatter_plot")
         else:
-            points = passage_charts.shown_points(table, projected)
-            count = ""
+            drawn, total = len(passage_charts.shown_points(table, projected)), len(table)
+            count = f"{drawn:,} of {total:,} drawn" if drawn < total else ""
             legend = ("context", "context"), ("question", "question")
             hint = f"A view in two dimensions, which keep {sum(projected.explained):.0%} of the variance of the vectors."
-            if len(points) < len(table):
-                count = f"{len(points):,} of {len(table):,}"
-                hint += f" Drawn: {len(points):,} of {pluralize(len(table), 'passage')}."
             markup.show(markup.section_heading("Embedding map", count, *legend, hint=hint))
             st.plotly_chart(
                 passage_charts.embedding_map(run, table, projected, dark=dark),
