@@ -26,7 +26,6 @@ from core.text.language import dominant_language, language_name
 from core.text.sanitize import one_line, plural, pluralize
 
 if TYPE_CHECKING:
-    from core.run.events import Note
     from core.run.run_values import RunValues
 
 _AROUND = 1_000
@@ -48,7 +47,7 @@ def notices(run: RunValues) -> tuple[Notice, ...]:
     """
     unordered = (
         *_of_turn(run),
-        *map(_of_note, run.notes),
+        *(Notice(phase=n.phase, severity=n.severity, message=n.message, hint=n.hint) for n in run.notes),
         *_of_search(run),
         *_of_reading(run),
         *_of_unread_parts(run),
@@ -82,11 +81,11 @@ def passage_embedder(run: RunValues) -> str:
 
 def _of_turn(run: RunValues) -> Iterator[Notice]:
     for note in (*(run.turn.notes if run.turn else ()), *(run.client.notes if run.client else ())):
-        yield Notice(phase=Phase.PLAN, severity=Severity.INFO, message=note)
+        yield _info(Phase.PLAN, note)
 
 
-def _of_note(note: Note) -> Notice:
-    return Notice(phase=note.phase, severity=note.severity, message=note.message, hint=note.hint)
+def _info(phase: Phase, message: str, hint: str = "") -> Notice:
+    return Notice(phase=phase, severity=Severity.INFO, message=message, hint=hint)
 
 
 def _warning(phase: Phase, message: str, hint: str = "") -> Notice:
@@ -97,20 +96,13 @@ def _of_search(run: RunValues) -> Iterator[Notice]:
     replies = run.replies.values()
     for answer in dict.fromkeys(answer for reply in replies for answer in reply.answers):
         hint = "These are the words of the search engine, and no source."
-        yield Notice(
-            phase=Phase.SEARCH,
-            severity=Severity.INFO,
-            message=f"The search engine answers: “{answer}”",
-            hint=hint,
-        )
+        yield _info(Phase.SEARCH, f"The search engine answers: “{answer}”", hint)
     for query, reply in run.replies.items():
         if reply.corrections:
             message = f"The search engine corrects “{query.text}” to {_quoted(reply.corrections)}."
-            hint = "Ask again with these words."
-            yield Notice(phase=Phase.SEARCH, severity=Severity.INFO, message=message, hint=hint)
+            yield _info(Phase.SEARCH, message, "Ask again with these words.")
     if suggested := tuple(dict.fromkeys(query for reply in replies for query in reply.suggestions)):
-        message = f"The search engine suggests {_quoted(suggested)}."
-        yield Notice(phase=Phase.SEARCH, severity=Severity.INFO, message=message)
+        yield _info(Phase.SEARCH, f"The search engine suggests {_quoted(suggested)}.")
     failures: dict[tuple[str, str], list[str]] = {}
     for query, fault in run.search_faults.items():
         failures.setdefault((fault.message, fault.hint), []).append(f"'{query.text}'")
@@ -151,16 +143,17 @@ def _of_unread_parts(run: RunValues) -> Iterator[Notice]:
         if page and page.article.left_out
     ]
     if unread:
-        message = f"Parts of {pluralize(len(unread), 'source')} were not read: {_some(unread, '; ')}."
-        yield Notice(phase=Phase.READ, severity=Severity.INFO, message=message)
+        yield _info(
+            Phase.READ, f"Parts of {pluralize(len(unread), 'source')} were not read: {_some(unread, '; ')}."
+        )
 
 
 def _of_kept_blocks(run: RunValues) -> Iterator[Notice]:
     """Yield notices for pages with manually kept blocks."""
     for page in run.pages.values():
         if count := len(page.article.kept):
-            message = f"{pluralize(count, 'block')} kept by hand on “{one_line(page.title or page.url, 80)}”."
-            yield Notice(phase=Phase.READ, severity=Severity.INFO, message=message)
+            title = one_line(page.title or page.url, 80)
+            yield _info(Phase.READ, f"{pluralize(count, 'block')} kept by hand on “{title}”.")
 
 
 def left_out_notices(run: RunValues) -> Iterator[Notice]:
@@ -174,12 +167,8 @@ def left_out_notices(run: RunValues) -> Iterator[Notice]:
             GET_TEXTS,
         )
     if is_left_out(run.text):
-        message = "The answer quotes what others wrote, so it was left out of the file."
-        yield Notice(
-            phase=Phase.ANSWER,
-            severity=Severity.INFO,
-            message=message,
-            hint=GET_TEXTS,
+        yield _info(
+            Phase.ANSWER, "The answer quotes what others wrote, so it was left out of the file.", GET_TEXTS
         )
 
 
@@ -191,28 +180,26 @@ def _of_embedding(run: RunValues) -> Iterator[Notice]:
     """
     if run.index is not None and run.index.vectors is not None and len(run.index.embedder_languages) > 1:
         question_language = dominant_language([run.question])
-        languages = {page.article.language.lower()[:2] for page in run.pages.values()} - {
-            "",
-            question_language,
-        }
+        languages = {page.article.language.lower()[:2] for page in run.pages.values()}
+        languages -= {"", question_language}
         names = " and ".join(map(language_name, sorted(languages)))
         message = f"The question is in {language_name(question_language)}, and pages are in {names}: {passage_embedder(run)} read all of them."
         searched = any(map(collection_at_url, run.pages))
         hint = "Collections were searched by the embedder that they were ingested with." if searched else ""
-        yield Notice(phase=Phase.EMBED, severity=Severity.INFO, message=message, hint=hint)
+        yield _info(Phase.EMBED, message, hint)
     if run.embedded_for_answer and run.index is not None:
         total, waiting = len(run.index.passages), len(run.index.waiting)
-        messages = [
+        yield _info(
+            Phase.EMBED,
             f"When the context was chosen, {len(run.embedded_for_answer):,} of {pluralize(total, 'passage')} had a vector: "
-            "those that could enter it."
-        ]
+            "those that could enter it.",
+        )
         if waiting and not run.live:
-            messages.append(
+            yield _info(
+                Phase.EMBED,
                 f"{waiting:,} of {pluralize(total, 'passage')} {plural(waiting, 'has', 'have')} no vector yet and "
-                f"{plural(waiting, 'is', 'are')} ranked by words."
+                f"{plural(waiting, 'is', 'are')} ranked by words.",
             )
-        for message in messages:
-            yield Notice(phase=Phase.EMBED, severity=Severity.INFO, message=message)
     is_noted = any(note.phase is Phase.EMBED for note in run.notes)
     if is_noted and run.index is not None and not run.index.not_embedded:
         return
@@ -237,8 +224,9 @@ def _of_sites(run: RunValues) -> Iterator[Notice]:
             only and f"only {', '.join(listed_domains(only))}",
             without and f"without {', '.join(listed_domains(without))}",
         ]
-        message = f"The search was narrowed to these sites: {'; '.join(filter(None, parts))}."
-        yield Notice(phase=Phase.SEARCH, severity=Severity.INFO, message=message)
+        yield _info(
+            Phase.SEARCH, f"The search was narrowed to these sites: {'; '.join(filter(None, parts))}."
+        )
     if not (only or without) or run.index is None or run.ranking is None or run.ranking.context:
         return
     pages = {passage.place.page for passage in run.index.passages}

@@ -126,7 +126,7 @@ def _program(column: int, architecture: int, writes: bool) -> list[bytes]:
             program += [_step(_EQUAL, number, no=1), _step(_RETURN, _ERROR | errno.EPERM)]
     program += _unless(_CLONE[column], 0, _step(_ANY_BIT, _CLONE_THREAD, yes=1))  # threads are no processes
     program += _unless(_PRLIMIT[column], 0, _step(_EQUAL, 0, yes=1))  # only limits of this process
-    program += _among(_FCNTL[column], 1, (*_DESCRIPTOR_COMMANDS, *(_LOCK_COMMANDS if writes else ())))
+    program += _among(_FCNTL[column], (*_DESCRIPTOR_COMMANDS, *(_LOCK_COMMANDS if writes else ())))
     program += [
         _step(_EQUAL, _FCNTL[column], no=6),
         _step(_LOAD, _argument(1)),
@@ -136,7 +136,7 @@ def _program(column: int, architecture: int, writes: bool) -> list[bytes]:
         _step(_RETURN, _ERROR | errno.EPERM),
         _step(_LOAD, _NUMBER),
     ]
-    program += _among(_IOCTL[column], 1, _DEVICE_COMMANDS)
+    program += _among(_IOCTL[column], _DEVICE_COMMANDS)
     if not writes:
         for position, opening in ((1, _OPEN), (2, _OPENAT)):
             program += _unless(opening[column], position, _step(_ANY_BIT, _WRITING, no=1))
@@ -161,11 +161,11 @@ def _unless(number: int | None, position: int, test: bytes) -> list[bytes]:
     ]
 
 
-def _among(number: int, position: int, allowed: Sequence[int]) -> list[bytes]:
-    """Deny a call, unless an argument has an allowed value."""
+def _among(number: int, allowed: Sequence[int]) -> list[bytes]:
+    """Deny a call, unless its command, the second argument, is allowed."""
     return [
         _step(_EQUAL, number, no=len(allowed) + 3),
-        _step(_LOAD, _argument(position)),
+        _step(_LOAD, _argument(1)),
         *(_step(_EQUAL, value, yes=len(allowed) - index) for index, value in enumerate(allowed)),
         _step(_RETURN, _ERROR | errno.EPERM),
         _step(_LOAD, _NUMBER),

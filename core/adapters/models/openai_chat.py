@@ -46,6 +46,8 @@ _RETRY_STATUSES = frozenset((408, 409, 429, 500, 502, 503, 504, 529))
 """Statuses that another attempt may cure."""
 _NO_LIST_STATUSES = frozenset((400, 404, 405, 410, 501))
 _NOT_CHAT = ("embed", "minilm", "bge-", "rerank", "whisper", "tts", "dall-e", "moderation", "transcribe")
+_LOCAL_SECONDS = 0.5
+"""The time in which a server on this machine has to answer."""
 
 
 class OpenAIChat:
@@ -253,16 +255,16 @@ async def list_models(
     )
 
 
-async def list_local_models(base_url: str, *, timeout: float = 0.5) -> tuple[str, ...]:  # noqa: ASYNC109
+async def list_local_models(base_url: str) -> tuple[str, ...]:
     """List the chat models of a local server. The result is empty without a server, such as Ollama, or without a model.
 
     `base_url` is the server's root, with or without `/v1`.
     """
     root = base_url.rstrip("/").removesuffix("/v1")
-    if not await _accepts_connections(root, timeout):
+    if not await _accepts_connections(root, _LOCAL_SECONDS):
         return ()
     try:
-        offered = await list_models(f"{root}/v1", timeout=timeout)
+        offered = await list_models(f"{root}/v1", timeout=_LOCAL_SECONDS)
     except ChatFailed:
         return ()
     return tuple(name for name in offered if not any(mark in name.lower() for mark in _NOT_CHAT))

@@ -103,12 +103,7 @@ class Conversations:
         return self._submit(written, drafted, access)
 
     def condense(
-        self,
-        client: ClientRequest,
-        knobs: Knobs,
-        access: Access = NO_ACCESS,
-        *,
-        budget: TimeBudget = UNLIMITED,
+        self, client: ClientRequest, knobs: Knobs, access: Access = NO_ACCESS
     ) -> Future[tuple[str, ClientRequest]]:
         """Start to condense a chat client's message into a question. The message itself asks none.
 
@@ -128,7 +123,7 @@ class Conversations:
                 charge(event)
 
             ports = await self._engine.ports(knobs, access)
-            question = await condensed_question(client.message, ports.chat, collect, budget)
+            question = await condensed_question(client.message, ports.chat, collect)
             notes = (*client.notes, question.note)
             return question.text, replace(client, notes=notes, usage=(*client.usage, *usage))
 

@@ -207,8 +207,7 @@ async def approve_plan(
 
     On a shared server the plans of the caller's own runs alone.
     """
-    run = await stored_run(service, run_id)
-    await asyncio.to_thread(service.runs.require, caller, Action.CHANGE_RUN, run_id)
+    run = await _require(service, caller, run_id, Action.CHANGE_RUN)
     if not run.waits_for_approval:
         raise Refusal(409, "No plan of this run waits for approval.", "See GET /runs/{id}.", run=run_id)
     access = replace(session.access, quota_subject=caller.name)
@@ -298,8 +297,7 @@ async def export_run(
 @router.delete("/runs/{id}", status_code=204, responses=documented(403, 404, 422, 503))
 async def delete_run(run_id: RunId, service: ServiceOf, caller: CallerOf) -> None:
     """Stop and delete a run. On a shared server, callers can delete only their own runs."""
-    await stored_run(service, run_id)
-    await asyncio.to_thread(service.runs.require, caller, Action.CHANGE_RUN, run_id)
+    await _require(service, caller, run_id, Action.CHANGE_RUN)
     await asyncio.to_thread(service.runs.delete, run_id)
 
 
@@ -373,6 +371,8 @@ async def take_link_back(
         raise Refusal(404, "This run has no link of this id.", "See GET /runs/{id}/links.")
 
 
-async def _require(service: Service, caller: Caller, run_id: str, action: Action = Action.SHARE_RUN) -> None:
-    await stored_run(service, run_id)
+async def _require(service: Service, caller: Caller, run_id: str, action: Action = Action.SHARE_RUN) -> Run:
+    """Return the run, or refuse an action that the caller may not do with it."""
+    run = await stored_run(service, run_id)
     await asyncio.to_thread(service.runs.require, caller, action, run_id)
+    return run
