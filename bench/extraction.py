@@ -14,7 +14,8 @@ The folder has up to four sets, each with `items.jsonl.gz` and `pages.zip`, in w
 
 A page that is refused has no text. The name of a column, which an article has in every row of a table so that the row
 can be understood alone, counts once, as the labels have it. Half of the pages, by a checksum of their ids, are for development
-(`--half develop`), the other half is reported. CPU is the median over `--repeats` of a reading of all pages.
+(`--half develop`), the other half is reported. CPU is the median over `--repeats` of a reading of all pages. A reader that
+takes more than `--limit` seconds of CPU for a page has no text of it: it counts as refused, and is told as unfinished.
 """
 
 import argparse
@@ -22,6 +23,7 @@ import gzip
 import json
 import logging
 import re
+import signal
 import time
 import zipfile
 from collections import Counter
@@ -79,6 +81,11 @@ class Reading:
 
 
 Read = Callable[[LabelledPage], Reading]
+UNFINISHED = "not finished in time"
+
+
+class OutOfTimeError(BaseException):
+    """A page takes too long. No `Exception`, which readers catch."""
 
 
 def labelled_pages(folder: Path, half: str) -> list[LabelledPage]:
@@ -229,6 +236,26 @@ READERS: dict[str, Read] = {
 }
 
 
+def limited(read: Read, seconds: float) -> Read:
+    """The reader with so much CPU for a page. A call of C is not cut short, only what Python does after it."""
+
+    def stop(*_: object) -> None:
+        raise OutOfTimeError
+
+    def read_in_time(page: LabelledPage) -> Reading:
+        before = signal.signal(signal.SIGPROF, stop)
+        signal.setitimer(signal.ITIMER_PROF, seconds)
+        try:
+            return read(page)
+        except OutOfTimeError:
+            return Reading(refused=UNFINISHED, seconds=seconds)
+        finally:
+            signal.setitimer(signal.ITIMER_PROF, 0)
+            signal.signal(signal.SIGPROF, before)
+
+    return read_in_time
+
+
 def one_spaced(text: str) -> str:
     return " ".join(text.split())
 
@@ -310,6 +337,7 @@ def rows(pages: Sequence[LabelledPage], readers: dict[str, Read], repeats: int) 
             name,
             f"{text_score(pages, readings):.4f}" if any(reading.text for reading in readings) else "-",
             str(sum(bool(reading.refused) for reading in readings)),
+            str(sum(reading.refused == UNFINISHED for reading in readings)),
             *(fact_score(fact, pages, readings) for fact in ("title", "author", "date")),
             f"{1000 * seconds / len(pages):.1f}",
             f"{1000 * quantiles((reading.seconds for reading in readings), n=100)[-1]:.0f}",
@@ -335,10 +363,11 @@ def main() -> None:
     parser.add_argument(
         "--repeats", type=int, default=1, help="readings of all pages, of which CPU is the median"
     )
+    parser.add_argument("--limit", type=float, default=60, help="seconds of CPU that a reader has for a page")
     arguments = parser.parse_args()
     logging.disable(logging.CRITICAL)
     readers = {
-        name: read
+        name: limited(read, arguments.limit)
         for name, read in READERS.items()
         if any(part in name for part in arguments.only.split(","))
     }
@@ -347,7 +376,8 @@ def main() -> None:
             continue
         pages = labelled_pages(arguments.data / name, arguments.half)
         print(f"\n{name}, {arguments.half}: {len(pages)} pages")
-        head: tuple[str, ...] = ("reader", "F1", "refused", "title", "author", "date", "CPU ms/page", "p99")
+        head: tuple[str, ...] = ("reader", "F1", "refused", "unfinished", "title", "author", "date")
+        head += ("CPU ms/page", "p99")
         head += (*kinds(pages), "present", "absent") if kinds(pages) else ()
         print(table(head, list(rows(pages, readers, arguments.repeats))))
 
