@@ -52,6 +52,20 @@ def test_depth_of_an_address_changes_nothing(path: str) -> None:
     assert (article.text, article.kind, article.kind_reason) == (root.text, root.kind, root.kind_reason)
 
 
+def test_sections_of_an_article_keep_their_headings() -> None:
+    times = ["Ferries are cancelled", "A bridge is shut", "Trains run again"]
+    posts = "".join(
+        f"<li><article><header><time>{9 + place}:15</time><h3>{time}</h3></header><p>{time}, as was said. {PROSE}</p></article></li>"
+        for place, time in enumerate(times)
+    )
+    page = (
+        '<html><head><title>Storm</title><meta property="og:type" content="article"></head><body><main><h1>Storm</h1>'
+        f"<p>{PROSE * 3}</p><ol>{posts}</ol></main></body></html>"
+    )
+    lines = read(page, "https://rocks.example/news/live/storm-2026").text.split("\n")
+    assert [line for line in lines if line in times] == times
+
+
 CARD = '<div class="card n{n}"><span>New</span><h3><a href="/{n}">{title}</a></h3><p>{summary}</p><p>{n} min</p></div>'
 FLAT = '<p class="title"><a href="/{n}">{title}</a>, May {n}</p><p>{summary} It takes {n} minutes, and it is free.</p>'
 LINKED = '<li class="entry"><a href="/{n}"><div>Sale</div><div>{title}</div><div>{summary}</div></a></li>'

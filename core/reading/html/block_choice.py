@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -37,6 +38,9 @@ It is `_LEAD`, plus `_DOUBT` times the scores' doubt and the chance of the page'
 """
 _MIN_CHARACTERS = 200
 """Characters of blocks below which a page of another kind is also read as an article."""
+_SECTIONS = frozenset({"h2", "h3", "h4", "h5", "h6"})
+_MIN_HEADING, _MIN_SECTION, _OPENING = 0.5, 30, 8
+"""The lowest score of a heading to add, the characters of text below it, and the words by which it is found."""
 _ROWS = 1_000
 """Blocks that are scored at a time."""
 
@@ -114,8 +118,38 @@ class KnownPage:
             other = _expected_f1(scores, words, taken, len(WORDS.findall(article.lower())))
             why += f", of trafilatura's article: {other:.2f}"
             if expected - other <= lead or (short and len(article) > len(text)):
-                return Choice(article, "trafilatura", why)
+                return Choice(with_headings(article, self.blocks, words, scores), "trafilatura", why)
         return Choice(text, "scored blocks", why)
+
+
+def with_headings(
+    article: str,
+    blocks: Sequence[Block],
+    words: Sequence[Sequence[str]],
+    scores: Sequence[float] | NDArray[Any],
+) -> str:
+    """Return the article with the section headings that its extractor left out.
+
+    Such are headings with a high score, directly above a text that opens one line of the article.
+    """
+    lines = article.split("\n")
+    read = [tuple(WORDS.findall(line.lower())) for line in lines]
+    whole, openings = set(read), Counter(line[:_OPENING] for line in read)
+    places = {line[:_OPENING]: place for place, line in enumerate(read)}
+    above: dict[int, str] = {}
+    for number, (block, inside) in enumerate(zip(blocks, words, strict=True)):
+        if block.element.tag not in _SECTIONS or scores[number] <= _MIN_HEADING or tuple(inside) in whole:
+            continue
+        for following, text in zip(
+            blocks[number + 1 : number + 3], words[number + 1 : number + 3], strict=True
+        ):
+            opening = tuple(text[:_OPENING])
+            if len(following.text) >= _MIN_SECTION and following.element.tag not in _SECTIONS:
+                if openings[opening] == 1:
+                    above[places[opening]] = block.text
+                break
+    added = (f"{above[place]}\n{line}" if place in above else line for place, line in enumerate(lines))
+    return paragraphs("\n".join(added)) if above else article
 
 
 def _expected_f1(
