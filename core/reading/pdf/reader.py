@@ -13,7 +13,7 @@ from core.reading.normalization import MAX_CHARACTERS, clean_line, normalize
 from core.reading.pdf.annotations import page_annotations
 from core.reading.pdf.raised_text import may_have_levels, with_levels
 from core.reading.unread import unread_notice
-from core.text.language import function_words
+from core.text.content_words import function_words
 
 _SECONDS = 10.0
 """Seconds after which the remaining pages are left out."""
