@@ -48,7 +48,7 @@ class Signals:
     """Features for and against an answer. All but `margin` are from 0 to 1, and 0 favours an answer."""
 
     margin: float
-    """The best sentence's support relative to the threshold, minus 1, at most 0.6."""
+    """The best sentence's support relative to the usual minimum, minus 1, at most 0.6."""
     missing_names: float
     """The share of the question's names and numbers that occur in no source. Nouns count less in German."""
     apart: float
@@ -114,7 +114,7 @@ class Reading:
         asked = asked_for(question, language)
         is_unstated = not any(asked.is_stated_in(sentence.text) for sentence in best)
         self.signals = Signals(
-            margin=min(best[0].score / scores.enough - 1, 0.6),
+            margin=min(best[0].score / scores.usual - 1, 0.6),
             missing_names=sum(1 - max(shares[name]) for name in names)
             / max(1, len(names))
             * (_NOUN if language in NOUNS_HAVE_CAPITALS else 1),

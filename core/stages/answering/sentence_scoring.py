@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from core.model import Source
 from core.ports import Embed
 from core.stages.embedding.batching import embed_in_batches
-from core.text.content_words import WordsOfText
+from core.text.content_words import JOINED_WORDS, WordsOfText
 from core.text.language import dominant_language
 from core.text.markdown.cited_sentences import read_sentences
 from core.text.tokenization import UNSPACED
@@ -44,6 +44,9 @@ ENOUGH_BY_WORDS = 0.45
 
 ENOUGH_ACROSS = 0.24
 """The minimum support of a sentence in another language than the question, before it is scaled to `ENOUGH`."""
+
+MATCHED_IN_PART = 0.85
+"""The share of a minimum that suffices where words are joined or not divided, because coverage counts whole words."""
 
 WORDS_ACROSS = 0.5
 """The factor of coverage across languages, which share names and technical terms."""
@@ -90,6 +93,9 @@ _UNRELATED = (
     "Fresh bread smells best straight from the oven.",
 )
 
+_UNDIVIDED = frozenset(("ja", "km", "lo", "my", "th", "zh"))
+"""Languages without blanks between words. Chinese was measured."""
+
 Floats = NDArray[np.float64]
 
 
@@ -111,10 +117,14 @@ class ScoredSentence:
 
 @dataclass(frozen=True, slots=True)
 class SentenceScores:
-    """The quotable sentences of the sources, best first, and the minimum score for quoting."""
+    """The quotable sentences of the sources, best first, and the minimum score for quoting.
+
+    `usual` is that minimum in a language that divides all words. Doubt is measured from it.
+    """
 
     sentences: tuple[ScoredSentence, ...]
     enough: float
+    usual: float
 
 
 async def score_sentences(question: str, sources: Sequence[Source], embed: Embed) -> SentenceScores:
@@ -129,7 +139,7 @@ async def score_sentences(question: str, sources: Sequence[Source], embed: Embed
         :_MOST_SENTENCES
     ]
     if not candidates:
-        return SentenceScores((), ENOUGH)
+        return SentenceScores((), ENOUGH, ENOUGH)
     texts = [question, *_UNRELATED, *words.values(), *(sentence.text for sentence in candidates)]
     vectors = await embed_in_batches(texts, embed)
     cosine = np.vecdot(vectors, vectors[0]).astype(np.float64)
@@ -152,8 +162,8 @@ async def score_sentences(question: str, sources: Sequence[Source], embed: Embed
         support = np.where(across, near * (ENOUGH / ENOUGH_ACROSS), closeness + coverage)
         return _sorted(candidates, support, ENOUGH)
     if len(candidates) >= _FEWEST_SENTENCES and closeness.min() > _UNRELATED_SPREAD:
-        return _sorted(candidates, coverage / _FULL_COVERAGE, ENOUGH_BY_WORDS)
-    return _sorted(candidates, closeness + coverage, ENOUGH)
+        return _sorted(candidates, coverage / _FULL_COVERAGE, ENOUGH_BY_WORDS, language)
+    return _sorted(candidates, closeness + coverage, ENOUGH, language)
 
 
 def _heading_above(text: str, start: int) -> str:
@@ -192,14 +202,18 @@ def score_sentences_by_words(question: str, sources: Sequence[Source]) -> Senten
     language = dominant_language(source.text for source in sources)
     candidates = tuple(_with_coverage(sources, words, _by_length(words), language))
     coverage = np.array([sentence.score for sentence in candidates])
-    return _sorted(candidates, coverage / _FULL_COVERAGE, ENOUGH_BY_WORDS)
+    return _sorted(candidates, coverage / _FULL_COVERAGE, ENOUGH_BY_WORDS, language)
 
 
-def _sorted(sentences: Sequence[ScoredSentence], values: Floats, threshold: float) -> SentenceScores:
+def _sorted(
+    sentences: Sequence[ScoredSentence], values: Floats, usual: float, language: str = ""
+) -> SentenceScores:
     scored = (
         replace(sentence, score=float(value)) for sentence, value in zip(sentences, values, strict=True)
     )
-    return SentenceScores(tuple(sorted(scored, key=_best_first)), threshold)
+    in_part = language in JOINED_WORDS or language in _UNDIVIDED
+    enough = usual * (MATCHED_IN_PART if in_part else 1)
+    return SentenceScores(tuple(sorted(scored, key=_best_first)), enough, usual)
 
 
 def _best_first(sentence: ScoredSentence) -> tuple[float, int, int]:

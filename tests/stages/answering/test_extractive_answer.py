@@ -198,6 +198,28 @@ async def test_without_vectors_words_decide_and_a_note_says_so() -> None:
     assert result.kind is AnswerKind.NOT_FOUND
 
 
+@pytest.mark.parametrize(
+    ("question", "text", "kind"),
+    [
+        (
+            "Wie lange dauert eine Kesselprüfung auf Dampfschiffen?",
+            "Auf Dampfschiffen wird der Kessel einmal im Jahr geprüft, was eine Woche braucht.",
+            AnswerKind.EXTRACTIVE,
+        ),
+        (
+            "When does a boilerhouse inspector come on steamships every year?",
+            "On steamships a boiler is looked at every year, and men come to clean it.",
+            AnswerKind.NOT_FOUND,
+        ),
+    ],
+)
+async def test_fewer_words_suffice_where_words_are_joined(
+    question: str, text: str, kind: AnswerKind
+) -> None:
+    result, _ = await extracted(question, [source(1, text)], NoEmbed())
+    assert result.kind is kind
+
+
 class Shifted(FakeEmbed):
     """The same embedder with an offset that every vector shares, so that all cosines lie above 0.7."""
 
