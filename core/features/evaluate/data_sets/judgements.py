@@ -81,7 +81,7 @@ def read_judgements(source: Source) -> Judgements:
             raise BadLine(source, number, " is no judgement.", hint=_HINT)
         if not question or not document or unclear:
             problem = (
-                f" has {len(cells)} columns, of which the second is no iteration."
+                " has four columns, of which the second is no iteration."
                 if unclear
                 else " lacks an id."
             )
