@@ -213,9 +213,7 @@ async def test_without_vectors_words_decide_and_a_note_says_so() -> None:
         ),
     ],
 )
-async def test_fewer_words_suffice_where_words_are_joined(
-    question: str, text: str, kind: AnswerKind
-) -> None:
+async def test_fewer_words_suffice_where_words_are_joined(question: str, text: str, kind: AnswerKind) -> None:
     result, _ = await extracted(question, [source(1, text)], NoEmbed())
     assert result.kind is kind
 

@@ -81,9 +81,7 @@ def read_judgements(source: Source) -> Judgements:
             raise BadLine(source, number, " is no judgement.", hint=_HINT)
         if not question or not document or unclear:
             problem = (
-                " has four columns, of which the second is no iteration."
-                if unclear
-                else " lacks an id."
+                " has four columns, of which the second is no iteration." if unclear else " lacks an id."
             )
             raise BadLine(source, number, problem, hint=_HINT)
         if grades[question].setdefault(document, int(grade[1])) != int(grade[1]):
