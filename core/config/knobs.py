@@ -256,9 +256,9 @@ class RankKnobs:
     ] = 0
     """The most documents in the context, each a web page or a document of a collection; 0 means no limit."""
     per_cluster: Annotated[
-        int, Field(ge=0, le=50, title="Passages per duplicate group"), Control(labels={0: "no limit"})
-    ] = 2
-    """The most passages from a group of near-duplicate pages in the context. Those of its best page count, but are not limited; 0 means no limit."""
+        int, Field(ge=0, le=50, title="Near-identical passages"), Control(labels={0: "no limit"})
+    ] = 1
+    """The most passages of different pages in the context that have nearly the same text; 0 means no limit."""
     surroundings: Annotated[
         int,
         Field(ge=0, le=1500, title="Text around a passage"),

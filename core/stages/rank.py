@@ -19,7 +19,6 @@ from core.stages.ranking.bm25 import CACHED_INDEXES, NO_PAGES, bm25
 from core.stages.ranking.context_selection import documents_for, exclusion_reasons
 from core.stages.ranking.cosine_estimate import cosine_estimate
 from core.stages.ranking.mmr import maximal_marginal_relevance
-from core.stages.ranking.near_duplicates import clusters_for
 from core.text.language import dominant_language, in_latin_script
 
 RERANK = "rerank"
@@ -87,7 +86,6 @@ def rank(
         embedder=index.embedder,
         cosine=cosine,
         bm25_scores=bm25_scores if alone else None,
-        clusters=clusters_for(pages, knobs),
         documents=documents_for(pages, knobs),
     )
     context = islice((row for row, reason in reasons if reason is None), knobs.top_k)

@@ -180,7 +180,7 @@ def test_changed_settings_are_named_with_a_way_back(registry: RunRegistry) -> No
 
 def test_setting_is_found_by_words_of_name_or_help(registry: RunRegistry) -> None:
     app = opened(run=answered(registry, knobs=BY_WORDS).id)
-    app.text_input(key="find_setting").set_value("near-duplicate").run()
+    app.text_input(key="find_setting").set_value("near-identical").run()
     assert not app.exception
     shown = {slider.key for slider in (*app.slider, *app.select_slider) if slider.key.startswith("knob_")}
     assert shown == {"knob_rank_per_cluster"}

@@ -129,10 +129,9 @@ def test_near_duplicate_pages_count_once_and_one_is_left_out(registry: RunRegist
 
 def test_a_limit_on_one_text_shows_its_effect(registry: RunRegistry, web_run: Run) -> None:
     app = view(web_run, "sources")
-    assert re.search(r"\d → 1 most from one group", words(app))
-    assert "duplicate groups in the context" in words(app)
+    assert re.search(r"[1-9] → 0 passages of the context that repeat another", words(app))
     app.button_group(key="duplicate_limit").set_value(3).run()
-    assert re.search(r"\d → [23] most from one group", words(app))
+    assert re.search(r"([1-9]) → \1 passages of the context that repeat another", words(app))
 
 
 def test_scores_are_reported_beside_chance(registry: RunRegistry, web_run: Run) -> None:

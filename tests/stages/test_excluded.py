@@ -40,7 +40,7 @@ def test_excluding_makes_room_for_the_next_best() -> None:
 def test_excluding_every_page_leaves_no_sources_and_names_the_reason() -> None:
     knobs = RankKnobs(excluded=PAGES)
     assert rank("kettle", INDEX, knobs).context == ()
-    reasons = exclusion_reasons(INDEX.passages, range(6), knobs, cosine=None, bm25_scores=None, clusters={})
+    reasons = exclusion_reasons(INDEX.passages, range(6), knobs, cosine=None, bm25_scores=None)
     assert {reason for _, reason in reasons} == {ExclusionReason.EXCLUDED}
 
 
@@ -53,7 +53,7 @@ def test_passages_that_are_too_short_become_no_sources() -> None:
     assert len(rank("kettle", index, RankKnobs()).context) == 3
     knobs = RankKnobs(min_characters=10)
     assert rank("kettle", index, knobs).context == (1,)
-    reasons = dict(exclusion_reasons(passages, range(3), knobs, cosine=None, bm25_scores=None, clusters={}))
+    reasons = dict(exclusion_reasons(passages, range(3), knobs, cosine=None, bm25_scores=None))
     assert reasons == {0: ExclusionReason.SHORT, 1: None, 2: ExclusionReason.SHORT}
 
 

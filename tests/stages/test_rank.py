@@ -1,7 +1,6 @@
 import math
-from collections.abc import Mapping
+from collections import Counter
 from dataclasses import replace
-from types import MappingProxyType
 
 import numpy as np
 import pytest
@@ -15,7 +14,6 @@ from core.stages.rank import UNSUPPORTED_LANGUAGE_WEIGHT, best_first, cosine_sha
 from core.stages.ranking.bm25 import bm25
 from core.stages.ranking.context_selection import ExclusionReason, exclusion_reasons
 from core.stages.ranking.mmr import POOL, maximal_marginal_relevance
-from core.stages.ranking.near_duplicates import clusters_for
 from core.text.bm25_index import tokens
 from core.text.language import dominant_language
 from tests.services.openai_server import vector
@@ -52,6 +50,7 @@ KNOBS = st.builds(
     threshold=st.sampled_from([-1.0, 0.0, 0.3]),
     per_page=st.integers(0, 3),
     max_documents=st.integers(0, 3),
+    per_cluster=st.integers(0, 3),
 )
 
 
@@ -81,7 +80,7 @@ def test_the_context_is_the_best_that_pass_the_knobs(
     counts = [sum(pages[row] == page for row in found.context) for page in set(pages)]
     assert not knobs.per_page or all(count <= knobs.per_page for count in counts)
     assert not knobs.max_documents or sum(map(bool, counts)) <= knobs.max_documents
-    free = RankKnobs(strategy=Strategy.COSINE, top_k=50, per_page=0)
+    free = RankKnobs(strategy=Strategy.COSINE, top_k=50, per_page=0, per_cluster=0)
     everything = rank(QUESTION, index_of(texts), free)
     assert everything.context == tuple(everything.order.tolist()[:50])
 
@@ -263,45 +262,37 @@ def test_sites_are_allowed_and_excluded_by_domain_but_ranked() -> None:
     assert [pages[row] for row in both.context] == pages[1:2]
 
 
-def test_pages_of_equal_text_share_their_context_places() -> None:
-    index = index_of(["a river boat", "the river boat", "a boat"])
-    same = " ".join(f"Report number {n} of the agency about boats." for n in range(9))
-    pages = {"p0": page("p0", f"{same} One."), "p1": page("p1", f"{same} Two."), "p2": page("p2", "Other.")}
-    clusters = clusters_for(pages, RankKnobs(per_cluster=1))
-    free = rank(QUESTION, index, RankKnobs(per_cluster=0), pages)
-    capped = rank(QUESTION, index, RankKnobs(per_cluster=1), pages)
-    assert len(free.context) == 3
-    assert len(capped.context) == 2
-    assert 2 in capped.context
-    reasons = dict(
-        exclusion_reasons(
-            index.passages,
-            capped.order.tolist(),
-            RankKnobs(per_cluster=1),
-            cosine=capped.cosine,
-            bm25_scores=None,
-            clusters=clusters,
-        )
+STORY = "Which boat is on the river? The boat with nine lamps is on the river since the storm of last week."
+
+
+def copied(*, of: int) -> Index:
+    """Return an index of a story, so many copies of it on other pages, and another text."""
+    texts = [STORY, *(f"{STORY} Edition {n}." for n in range(of)), "A paper boat is no boat for the river."]
+    return index_of(texts)
+
+
+def test_default_context_says_nothing_twice() -> None:
+    index = copied(of=2)
+    ranking = rank(QUESTION, index, RankKnobs())
+    assert sorted(ranking.context)[-1] == 3, "the other text"
+    assert len(ranking.context) == 2
+    reasons = exclusion_reasons(
+        index.passages, ranking.order.tolist(), RankKnobs(), cosine=ranking.cosine, bm25_scores=None
     )
-    assert [reasons[row] for row in capped.context] == [None, None]
-    assert ExclusionReason.CLUSTER_FULL in reasons.values()
+    assert Counter(reason for _, reason in reasons) == {None: 2, ExclusionReason.COPY: 2}
 
 
-def test_default_context_has_two_of_three_copies() -> None:
-    index = index_of([f"a river boat {n}" for n in range(3)])
-    same = " ".join(f"Report number {n} of the agency about boats." for n in range(9))
-    pages = {f"p{n}": page(f"p{n}", f"{same} Edition {n}.") for n in range(3)}
-    assert len(rank(QUESTION, index, RankKnobs(), pages).context) == 2
+@pytest.mark.parametrize(("limit", "size"), [(0, 4), (1, 2), (2, 3), (3, 4)])
+def test_context_has_as_many_copies_as_the_knob_says(limit: int, size: int) -> None:
+    assert len(rank(QUESTION, copied(of=2), RankKnobs(per_cluster=limit)).context) == size
 
 
-@pytest.mark.parametrize("copies", [0, 1])
-def test_no_passage_of_a_group_s_best_page_is_dropped(copies: int) -> None:
-    names = ["p0"] * 5 + ["p1"] * copies
-    index = index_of(["a river boat", *(f"a river {n}" for n in range(4)), *["cloud"] * copies], pages=names)
-    same = " ".join(f"Report number {n} of the agency about boats." for n in range(9))
-    pages = {f"p{n}": page(f"p{n}", f"{same} Edition {n}.") for n in range(1 + copies)}
-    context = rank(QUESTION, index, RankKnobs(per_page=0), pages).context
-    assert [names[row] for row in context] == ["p0"] * 5
+def test_chapters_of_a_page_that_has_them_all_are_not_copies_of_each_other() -> None:
+    chapters = [f"Chapter {n}: the boat number {n} of the river carries {n * 7} stones." for n in range(4)]
+    pages = ["whole"] * 4 + [f"chapter{n}" for n in range(4)]
+    index = index_of([*chapters, *(f"{text} Read on." for text in chapters)], pages=pages)
+    context = rank(QUESTION, index, RankKnobs(per_page=0)).context
+    assert sorted(row % 4 for row in context) == [0, 1, 2, 3]
 
 
 @given(TEXTS, KNOBS)
@@ -316,7 +307,6 @@ def test_every_passage_is_in_the_context_or_has_its_reason(texts: list[str], kno
             knobs,
             cosine=found.cosine,
             bm25_scores=bm25_scores,
-            clusters={},
         )
     )
     assert [row for row, _ in told] == found.order.tolist()
@@ -388,14 +378,10 @@ def test_reranked_passages_come_first_and_others_keep_order() -> None:
     assert spread.order[0] == last
 
 
-def context_of(
-    index: Index, knobs: RankKnobs, clusters: Mapping[str, int] = MappingProxyType({})
-) -> tuple[int, ...]:
+def context_of(index: Index, knobs: RankKnobs) -> tuple[int, ...]:
     """The rows that become sources when the index's own order is the ranking."""
     order = range(len(index.passages))
-    reasons = exclusion_reasons(
-        index.passages, order, knobs, cosine=None, bm25_scores=None, clusters=clusters
-    )
+    reasons = exclusion_reasons(index.passages, order, knobs, cosine=None, bm25_scores=None)
     return tuple(row for row, reason in reasons if reason is None)
 
 
@@ -403,11 +389,11 @@ def context_of(
 def test_automatic_page_limit_yields_only_to_fill_the_context(
     pages: list[int], top_k: int, per_cluster: int
 ) -> None:
-    index = index_of([f"cloud {n}" for n in range(len(pages))], pages=[f"p{page}" for page in pages])
+    index = index_of([f"cloud {n % 7}" for n in range(len(pages))], pages=[f"p{page}" for page in pages])
 
     def context(per_page: int) -> list[str]:
         knobs = RankKnobs(top_k=top_k, per_page=per_page, per_cluster=per_cluster)
-        rows = context_of(index, knobs, {"p0": 0, "p1": 0})
+        rows = context_of(index, knobs)
         return [index.passages[row].place.page for row in rows]
 
     limited, free, automatic = context(3), context(0), context(-1)
@@ -427,9 +413,7 @@ def test_context_has_passages_of_a_limited_number_of_documents() -> None:
     names = ["a", "b", "a", "c", "b", "a"]
     index = index_of([f"cloud {n}" for n in range(6)], pages=names)
     knobs = RankKnobs(max_documents=2, per_page=0)
-    told = dict(
-        exclusion_reasons(index.passages, range(6), knobs, cosine=None, bm25_scores=None, clusters={})
-    )
+    told = dict(exclusion_reasons(index.passages, range(6), knobs, cosine=None, bm25_scores=None))
     full = ExclusionReason.DOCUMENTS_FULL
     assert told == {0: None, 1: None, 2: None, 3: full, 4: None, 5: None}
     few = RankKnobs(max_documents=2, per_page=1)
@@ -468,7 +452,7 @@ def test_passages_of_a_collection_count_by_their_document() -> None:
     index = index_of(["a river boat"] * len(pages), pages=[page.key for page in pages])
 
     def context(limit: int) -> tuple[int, ...]:
-        knobs = RankKnobs(max_documents=limit, top_k=50, strategy=Strategy.COSINE)
+        knobs = RankKnobs(max_documents=limit, per_cluster=0, top_k=50, strategy=Strategy.COSINE)
         return rank(QUESTION, index, knobs, by_key).context
 
     assert context(1) == (0, 1)

@@ -8,7 +8,6 @@ from core.run.state import Run
 from core.stages.rank import bm25_only, rank, sources
 from core.stages.ranking import context_selection
 from core.stages.ranking.context_selection import ExclusionReason, documents_for
-from core.stages.ranking.near_duplicates import clusters_for
 from core.text.sanitize import estimated_tokens
 
 
@@ -48,7 +47,6 @@ def exclusion_reasons(run: Run) -> dict[int, ExclusionReason | None]:
             embedder=run.index.embedder,
             cosine=ranking.cosine,
             bm25_scores=bm25_scores,
-            clusters=clusters_for(run.pages, knobs),
             documents=documents_for(run.pages, knobs),
         )
     )

@@ -7,7 +7,7 @@ from core.analysis.rankings.context_membership import ranked
 from core.analysis.rankings.ranking_comparison import RankingDiff, compare_rankings
 from core.model import Page
 from core.run.state import Run
-from core.stages.ranking.near_duplicates import clusters, shingles
+from core.stages.ranking.near_duplicates import clusters, copies, shingles
 from core.text.sanitize import pluralize
 
 
@@ -65,23 +65,21 @@ def _containments(pages: list[Page]) -> dict[str, float]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DuplicateLimit:
-    """Rankings without (`unlimited`) and with (`limited`) a limit per duplicate group.
+    """Rankings without (`unlimited`) and with (`limited`) a limit of near-identical passages.
 
-    The comparison goes from the first to the second. The counts are the duplicate groups in either context, and the
-    most passages from one group.
+    The comparison goes from the first to the second. The counts are the passages of either context that repeat one
+    before them.
     """
 
     unlimited: Run
     limited: Run
     comparison: RankingDiff
-    groups_unlimited: int
-    groups_limited: int
-    most_unlimited: int
-    most_limited: int
+    copies_unlimited: int
+    copies_limited: int
 
 
 def duplicate_limit(run: Run, limit: int) -> DuplicateLimit | None:
-    """Compare at most `limit` passages per duplicate group with no limit, or return None without a ranking.
+    """Compare at most `limit` near-identical passages with no limit, or return None without a ranking.
 
     Raises:
         ValueError: when the limit is not from 1 to 50.
@@ -92,16 +90,12 @@ def duplicate_limit(run: Run, limit: int) -> DuplicateLimit | None:
     comparison = compare_rankings(unlimited, limited)
     if comparison is None:
         return None
-    numbers = clusters(run.pages.values())
-    before, after = _groups(unlimited, numbers), _groups(limited, numbers)
     return DuplicateLimit(
         unlimited=unlimited,
         limited=limited,
         comparison=comparison,
-        groups_unlimited=len(set(before)),
-        groups_limited=len(set(after)),
-        most_unlimited=max(map(before.count, before), default=0),
-        most_limited=max(map(after.count, after), default=0),
+        copies_unlimited=_copies(unlimited),
+        copies_limited=_copies(limited),
     )
 
 
@@ -109,9 +103,9 @@ def _under(run: Run, limit: int) -> Run:
     return ranked(replace(run, knobs=replace(run.knobs, rank=replace(run.knobs.rank, per_cluster=limit))))
 
 
-def _groups(run: Run, numbers: dict[str, int]) -> list[int]:
-    """Return the duplicate group of each context passage."""
+def _copies(run: Run) -> int:
+    """Count the passages of the context that repeat one before them."""
     if run.index is None or run.ranking is None:
-        return []
-    pages = [run.index.passages[row].place.page for row in run.ranking.context]
-    return [numbers[page] for page in pages if page in numbers]
+        return 0
+    repeated = copies([run.index.passages[row] for row in run.ranking.context])
+    return sum(min(others) < place for place, others in repeated.items())

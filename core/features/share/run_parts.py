@@ -29,7 +29,7 @@ from core.stages.rank import UNSUPPORTED_LANGUAGE_WEIGHT, cosine_share, rank, wa
 from core.stages.ranking.calibration import calibration_of
 from core.stages.ranking.context_selection import PER_PAGE, ExclusionReason
 from core.stages.ranking.mmr import POOL
-from core.stages.ranking.near_duplicates import clusters
+from core.stages.ranking.near_duplicates import copies
 from core.text.domains import host_of
 from core.text.markdown.elements import elements
 from core.text.markdown.safe_markdown import web_address
@@ -70,6 +70,7 @@ def ranking_part(run: Run) -> dict[str, Any] | None:
     return {
         "context": ranking.context,
         "pages": _pages(run, index.passages),
+        "copies": {str(row): others for row, others in copies(index.passages).items()},
         "width": 0 if vectors is None else vectors.shape[1],
         "unit": unit,
         "rules": _rules(index),
@@ -97,12 +98,10 @@ def _page_numbers(passages: tuple[Passage, ...]) -> NDArray[np.int32]:
 
 
 def _pages(run: Run, passages: tuple[Passage, ...]) -> list[dict[str, Any]]:
-    cluster_of = clusters(run.pages.values())
     return [
         {
             "key": key,
             "host": host_of(key),
-            "cluster": cluster_of.get(key, key),
             "document": run.pages[key].document if key in run.pages else key,
         }
         for key in page_keys(passages)

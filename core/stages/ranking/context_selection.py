@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
+from functools import lru_cache
 from itertools import tee
 from math import isnan
 from types import MappingProxyType
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from core.config.knobs import RankKnobs
 from core.model import Page, Passage
 from core.stages.ranking.calibration import calibration_of
+from core.stages.ranking.near_duplicates import repeats, shingles
 from core.text.domains import site_filter
 
 Scores = NDArray[np.float32]
@@ -38,7 +40,7 @@ class ExclusionReason(StrEnum):
     CUT = "ranked below the cut-off"
     PAGE_FULL = "limit per page reached"
     DOCUMENTS_FULL = "limit of documents reached"
-    CLUSTER_FULL = "limit per duplicate group reached"
+    COPY = "nearly the same text as a source"
 
 
 def exclusion_reasons(
@@ -49,28 +51,26 @@ def exclusion_reasons(
     embedder: str = "",
     cosine: Scores | None,
     bm25_scores: Scores | None,
-    clusters: Mapping[str, int],
     documents: Mapping[str, str] = NO_DOCUMENTS,
 ) -> Iterator[tuple[int, ExclusionReason | None]]:
     """Yield each row with its exclusion reason, or None.
 
     The rows have the order of `order`, best first. None means that the row becomes the next source. `cosine` and
     `bm25_scores` are scores by row; `bm25_scores` are given if BM25 alone ranks. `embedder` is the identity of the
-    model behind the cosines. `clusters` maps page keys to clusters of near-duplicate pages, and `documents` maps them
-    to documents. A page without an entry is its own cluster or document.
+    model behind the cosines. `documents` maps page keys to documents. A page without an entry is its own document.
     """
     reason_of = _unfit(
         passages, knobs, least=least_cosine(embedder, knobs), cosine=cosine, bm25_scores=bm25_scores
     )
 
-    def groups(row: int) -> PassageGroups:
+    def candidate(row: int) -> Candidate:
         page = passages[row].place.page
-        return PassageGroups(page, clusters.get(page, page), documents.get(page, page))
+        return Candidate(page, documents.get(page, page), passages[row].text)
 
     first, again = tee((row, reason_of(row)) for row in order)  # usually only a few of thousands are read
-    budget = ContextBudget(knobs, page_limit((groups(row) for row, reason in first if not reason), knobs))
+    budget = ContextBudget(knobs, page_limit((candidate(row) for row, reason in first if not reason), knobs))
     for row, reason in again:
-        yield row, reason or budget.admit(groups(row))
+        yield row, reason or budget.admit(candidate(row))
 
 
 def documents_for(pages: Mapping[str, Page], knobs: RankKnobs) -> Mapping[str, str]:
@@ -78,12 +78,12 @@ def documents_for(pages: Mapping[str, Page], knobs: RankKnobs) -> Mapping[str, s
     return {key: page.document for key, page in pages.items()} if knobs.max_documents else NO_DOCUMENTS
 
 
-class PassageGroups(NamedTuple):
-    """The groups that a passage counts in."""
+class Candidate(NamedTuple):
+    """A passage that may become a source, with what it counts in."""
 
     page: str
-    cluster: str | int
     document: str
+    text: str
 
 
 class ContextBudget:
@@ -92,31 +92,39 @@ class ContextBudget:
     def __init__(self, knobs: RankKnobs, per_page: int) -> None:
         self._knobs = knobs
         self._per_page = per_page
+        self._admitted: list[Candidate] = []
         self._of_page = Counter[str]()
-        self._of_cluster = Counter[str | int]()
-        self._first_page: dict[str | int, str] = {}
-        """The page of each cluster's first passage, whose passages repeat nothing."""
         self._documents: set[str] = set()
-        self.used = 0
 
-    def admit(self, groups: PassageGroups) -> ExclusionReason | None:
+    @property
+    def used(self) -> int:
+        """The number of admitted passages."""
+        return len(self._admitted)
+
+    def admit(self, candidate: Candidate) -> ExclusionReason | None:
         """Admit a passage, or return the reason for its exclusion."""
         if self.used == self._knobs.top_k:
             return ExclusionReason.CUT
-        if self._per_page and self._of_page[groups.page] == self._per_page:
+        if self._per_page and self._of_page[candidate.page] == self._per_page:
             return ExclusionReason.PAGE_FULL
-        is_copy = self._first_page.get(groups.cluster, groups.page) != groups.page
-        if is_copy and 0 < self._knobs.per_cluster <= self._of_cluster[groups.cluster]:
-            return ExclusionReason.CLUSTER_FULL
         most = self._knobs.max_documents
-        if most and groups.document not in self._documents and len(self._documents) == most:
+        if most and candidate.document not in self._documents and len(self._documents) == most:
             return ExclusionReason.DOCUMENTS_FULL
-        self.used += 1
-        self._of_page[groups.page] += 1
-        self._of_cluster[groups.cluster] += 1
-        self._first_page.setdefault(groups.cluster, groups.page)
-        self._documents.add(groups.document)
+        if 0 < self._knobs.per_cluster <= self._repeated_by(candidate):
+            return ExclusionReason.COPY
+        self._admitted.append(candidate)
+        self._of_page[candidate.page] += 1
+        self._documents.add(candidate.document)
         return None
+
+    def _repeated_by(self, candidate: Candidate) -> int:
+        """Count the admitted passages of other pages that a passage repeats."""
+        others = [other.text for other in self._admitted if other.page != candidate.page]
+        return sum(repeats(_shingles(candidate.text), _shingles(text)) for text in others)
+
+
+_shingles = lru_cache(maxsize=500)(shingles)
+"""The shingles of the passages that were compared last: a knob is turned on the same passages."""
 
 
 def least_cosine(embedder: str, knobs: RankKnobs) -> float:
@@ -155,7 +163,7 @@ def _unfit(
     return reason
 
 
-def page_limit(fit: Iterable[PassageGroups], knobs: RankKnobs) -> int:
+def page_limit(fit: Iterable[Candidate], knobs: RankKnobs) -> int:
     """Limit the number of sources per page. 0 means no limit.
 
     `fit` are the passages that may become sources, best first. A limit that is set is used. The automatic limit is
@@ -163,16 +171,18 @@ def page_limit(fit: Iterable[PassageGroups], knobs: RankKnobs) -> int:
     """
     if knobs.per_page >= 0:
         return knobs.per_page
-    within_top_k: list[PassageGroups] = []
+    within_top_k: list[Candidate] = []
     of_page = Counter[str]()
     budget = ContextBudget(knobs, PER_PAGE)
-    for groups in fit:
-        budget.admit(groups)
+    for candidate in fit:
+        reason = budget.admit(candidate)
         if budget.used == knobs.top_k:
             return PER_PAGE
-        of_page[groups.page] += 1
-        if of_page[groups.page] <= knobs.top_k:  # a higher limit cannot admit more than the context holds
-            within_top_k.append(groups)
+        if reason is ExclusionReason.COPY:
+            continue
+        of_page[candidate.page] += 1
+        if of_page[candidate.page] <= knobs.top_k:  # a higher limit cannot admit more than the context holds
+            within_top_k.append(candidate)
     most = max(PER_PAGE, knobs.top_k)
     most_passages = _let_in(within_top_k, most, knobs)
     return next(
@@ -180,10 +190,10 @@ def page_limit(fit: Iterable[PassageGroups], knobs: RankKnobs) -> int:
     )
 
 
-def _let_in(fit: Iterable[PassageGroups], per_page: int, knobs: RankKnobs) -> int:
+def _let_in(fit: Iterable[Candidate], per_page: int, knobs: RankKnobs) -> int:
     """Count the context's passages with this limit per page."""
     budget = ContextBudget(knobs, per_page)
-    for groups in fit:
-        if budget.admit(groups) is ExclusionReason.CUT:
+    for candidate in fit:
+        if budget.admit(candidate) is ExclusionReason.CUT:
             break
     return budget.used

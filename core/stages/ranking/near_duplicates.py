@@ -1,27 +1,21 @@
-"""Cluster pages with nearly the same text."""
+"""Find pages and passages with nearly the same text."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from zlib import crc32
 
-from core.config.knobs import RankKnobs
-from core.model import Page
+from core.model import Page, Passage
 from core.text.bm25_index import tokens
 
 SHINGLE = 5
 """Words (in scripts without spaces, pairs of characters) in a shingle, after Broder (1997)."""
 
 SAME = 0.6
-"""The share of a page's shingles in a page at least as long from which both count as duplicates."""
+"""The share of a text's shingles in another text from which it repeats the other."""
 
 _FEWEST = 8
-"""The number of shingles below which only equal pages count as duplicates."""
-
-
-def clusters_for(pages: Mapping[str, Page], knobs: RankKnobs) -> Mapping[str, int]:
-    """Cluster pages if the knobs limit duplicate groups. Otherwise the result is empty."""
-    return clusters(pages.values()) if knobs.per_cluster else {}
+"""The number of shingles below which a text repeats only a text that has them all."""
 
 
 def clusters(pages: Iterable[Page]) -> dict[str, int]:
@@ -41,6 +35,40 @@ def shingles(text: str) -> frozenset[int]:
     return frozenset(crc32(" ".join(run).encode("utf-8", "surrogatepass")) for run in runs)
 
 
+def copies(passages: Sequence[Passage]) -> dict[int, list[int]]:
+    """Map each row to the rows of other pages that its passage repeats. Rows that repeat none are left out.
+
+    Only passages with shared shingles are compared, so the work grows with the text.
+    """
+    shingled = [shingles(passage.text) for passage in passages]
+    rows_with: dict[int, list[int]] = {}
+    for row, own in enumerate(shingled):
+        for shingle in own:
+            rows_with.setdefault(shingle, []).append(row)
+    repeated: dict[int, list[int]] = {}
+    for row, own in enumerate(shingled):
+        page = passages[row].place.page
+        shared = Counter(other for shingle in own for other in rows_with[shingle])
+        others = [
+            other
+            for other, count in sorted(shared.items())
+            if passages[other].place.page != page and count >= _shared_by_copies(own)
+        ]
+        if others:
+            repeated[row] = others
+    return repeated
+
+
+def repeats(own: frozenset[int], other: frozenset[int]) -> bool:
+    """Return whether a text repeats another, by their shingles."""
+    return bool(own) and len(own & other) >= _shared_by_copies(own)
+
+
+def _shared_by_copies(own: frozenset[int]) -> float:
+    """Return the least number of shingles that a text shares with a text that it repeats."""
+    return len(own) * (SAME if len(own) >= _FEWEST else 1.0)
+
+
 @lru_cache(maxsize=4)
 def _clusters(pages: tuple[tuple[str, str], ...]) -> Mapping[str, int]:
     founders: dict[int, list[int]] = {}
@@ -50,8 +78,7 @@ def _clusters(pages: tuple[tuple[str, str], ...]) -> Mapping[str, int]:
     for own, key in ranked:
         shared = Counter(founder for shingle in own for founder in founders.get(shingle, ()))
         best, count = max(shared.items(), key=lambda item: (item[1], -item[0]), default=(number, 0))
-        threshold = SAME if len(own) >= _FEWEST else 1.0
-        if own and count >= threshold * len(own):
+        if own and count >= _shared_by_copies(own):
             cluster_of[key] = best
             continue
         for shingle in own:

@@ -1,6 +1,6 @@
 """Sources view: near-duplicate pages, and rankings without some pages.
 
-A limit applies per duplicate group.
+A limit applies to near-identical passages.
 """
 
 from collections import Counter
@@ -15,14 +15,13 @@ from core.analysis.rankings.duplicate_clusters import DuplicateClusters, duplica
 from core.model import Page
 from core.model.passage_urls import site
 from core.run.state import Run
-from core.text.sanitize import distinct_labels, one_line, plural
+from core.text.sanitize import distinct_labels, one_line
 from pages.parts import markup, page_frame, runtime, widgets
 from pages.parts.answers import answer_pair
 from pages.parts.answers.answer_diff import AnswerSide, side_by_side
 from pages.parts.compare import rank_changes
 
 LIMITS = (1, 2, 3)
-GROUPS = "Near-duplicate pages count as one"
 ANSWER = "without_answer"
 """Session key: excluded pages, and the name of the answer without them."""
 
@@ -41,25 +40,23 @@ def view(run: Run) -> None:
     if len(pages) < 2:
         markup.show_empty("There is only one page, so none can be left out.", "looks_one")
         return
-    _duplicate_limit(run, duplicates)
+    _duplicate_limit(run)
     _without(run)
 
 
-def _duplicate_limit(run: Run, duplicates: DuplicateClusters) -> None:
-    """Draw the rankings with and without a limit per duplicate group."""
+def _duplicate_limit(run: Run) -> None:
+    """Draw the rankings with and without a limit of near-identical passages."""
     own = run.knobs.rank.per_cluster
     note = f"limit of this run: {own}" if own else "this run has no limit"
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="duplicate_limit_head"):
-        markup.show(markup.section_heading("Passages per duplicate group", note), width="stretch")
+        markup.show(markup.section_heading("Near-identical passages", note), width="stretch")
         limit = widgets.choice(
-            "Passages per duplicate group",
+            "Near-identical passages",
             LIMITS,
             key="duplicate_limit",
             default=own if own in LIMITS else LIMITS[0],
             format_func=lambda count: f"at most {count}",
         )
-    if not duplicates.clusters:
-        st.caption("No page has near-duplicates, so this limit changes nothing.")
     effect = page_frame.cached("duplicate_limit", run, lambda: duplicate_limit(run, int(limit)), limit)
     if effect is None:
         return
@@ -67,13 +64,9 @@ def _duplicate_limit(run: Run, duplicates: DuplicateClusters) -> None:
         rank_changes.comparison_facts(
             effect.comparison,
             markup.fact(
-                f"{effect.groups_unlimited} → {effect.groups_limited}",
-                f"{plural(effect.groups_limited, 'duplicate group')} in the context",
-                GROUPS,
-            ),
-            markup.fact(
-                f"{effect.most_unlimited} → {effect.most_limited}",
-                "most from one group",
+                f"{effect.copies_unlimited} → {effect.copies_limited}",
+                "passages of the context that repeat another",
+                "Most of their words are in a better passage of another page",
             ),
         )
     )

@@ -1,15 +1,15 @@
 import random
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from core.analysis.rankings.duplicate_clusters import duplicate_clusters
-from core.config.knobs import RankKnobs
-from core.model import Page
+from core.model import Page, Passage, Place
 from core.model.passage_urls import site
 from core.run.state import Run
-from core.stages.ranking.near_duplicates import clusters, clusters_for
+from core.stages.ranking.near_duplicates import clusters, copies
 from tests.analysis.sample import page, run_of
 from tests.growth import LINEAR, growth
 
@@ -83,10 +83,15 @@ def test_scripts_without_spaces_are_clustered_too() -> None:
     assert len(set(clusters(pages).values())) == 1
 
 
-def test_ranking_reads_texts_only_with_a_cluster_limit() -> None:
-    pages = {one.key: one for one in (page(url, text) for url, text in SYNDICATED.items())}
-    assert clusters_for(pages, RankKnobs(per_cluster=0)) == {}
-    assert len(clusters_for(pages, RankKnobs())) == 4
+def test_passages_of_other_pages_with_most_of_the_words_are_copies() -> None:
+    story = "The ferry to Bergen left the harbour at nine in the morning with forty passengers on board."
+    texts = {"a": story, "b": f"{story} It is late.", "c": "A lamp stood on the pier.", "d": story.upper()}
+    rows = [
+        Passage(text=text, place=Place(page=page, start=0, end=len(text))) for page, text in texts.items()
+    ]
+    assert copies(rows) == {0: [1, 3], 1: [0, 3], 3: [0, 1]}
+    same_page = [replace(passage, place=replace(passage.place, page="a")) for passage in rows]
+    assert copies(same_page) == {}, "a page does not repeat itself where passages overlap"
 
 
 @pytest.mark.slow

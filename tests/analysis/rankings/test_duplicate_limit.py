@@ -18,8 +18,7 @@ def test_a_limit_on_one_text_lets_others_in() -> None:
     run = run_of(TEXTS, size=200, top_k=2, per_page=1, per_cluster=0)
     limited = duplicate_limit(run, 1)
     assert limited is not None
-    assert (limited.groups_unlimited, limited.most_unlimited) == (1, 2)
-    assert (limited.groups_limited, limited.most_limited) == (2, 1)
+    assert (limited.copies_unlimited, limited.copies_limited) == (1, 0)
     assert sum(change.entered for change in limited.comparison.changes) == 1
     assert limited.limited.knobs.rank.per_cluster == 1
     assert limited.unlimited.knobs.rank.per_cluster == 0
@@ -31,7 +30,7 @@ def test_a_limit_above_all_counts_changes_nothing() -> None:
     limited = duplicate_limit(run_of(TEXTS, size=200, top_k=4), 50)
     assert limited is not None
     assert limited.comparison.contexts == 1
-    assert limited.groups_unlimited == limited.groups_limited
+    assert limited.copies_unlimited == limited.copies_limited
 
 
 @pytest.mark.parametrize("limit", [0, 51])
@@ -43,4 +42,4 @@ def test_no_limit_is_no_limit_to_look_at(limit: int) -> None:
 def test_without_a_ranking_there_is_nothing_to_limit() -> None:
     assert duplicate_limit(Run(), 1) is None
     empty = duplicate_limit(run_of({}), 1)
-    assert empty is None or empty.groups_unlimited == 0
+    assert empty is None or empty.copies_unlimited == 0

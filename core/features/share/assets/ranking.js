@@ -136,21 +136,17 @@ function unfit({ pages, page, length, cosine, bm25, rules }, knobs, byBm25) {
 }
 
 /** A function that admits a row to the context and returns null, or returns why it does not fit. */
-function contextBudget({ pages, page, rules }, knobs, perPage) {
-  const ofPage = new Map(), ofCluster = new Map(), firstPage = new Map(), documents = new Set();
-  const count = (counts, key) => counts.get(key) ?? 0;
-  let used = 0;
+function contextBudget({ pages, page, copies, rules }, knobs, perPage) {
+  const ofPage = new Map(), documents = new Set(), admitted = new Set();
   return row => {
-    const key = page[row], { cluster, document: source } = pages[key];
-    if (used === knobs.top_k) return rules.reasons.cut;
-    if (perPage && count(ofPage, key) === perPage) return rules.reasons.page_full;
-    const isCopy = (firstPage.get(cluster) ?? key) !== key;
-    if (isCopy && knobs.per_cluster && count(ofCluster, cluster) >= knobs.per_cluster) return rules.reasons.cluster_full;
+    const key = page[row], source = pages[key].document, ofOwnPage = ofPage.get(key) ?? 0;
+    if (admitted.size === knobs.top_k) return rules.reasons.cut;
+    if (perPage && ofOwnPage === perPage) return rules.reasons.page_full;
     if (knobs.max_documents && !documents.has(source) && documents.size === knobs.max_documents) return rules.reasons.documents_full;
-    used++;
-    ofPage.set(key, count(ofPage, key) + 1);
-    ofCluster.set(cluster, count(ofCluster, cluster) + 1);
-    if (!firstPage.has(cluster)) firstPage.set(cluster, key);
+    const repeated = (copies[row] ?? []).filter(other => admitted.has(other)).length;
+    if (knobs.per_cluster && repeated >= knobs.per_cluster) return rules.reasons.copy;
+    admitted.add(row);
+    ofPage.set(key, ofOwnPage + 1);
     documents.add(source);
     return null;
   };
