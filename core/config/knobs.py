@@ -119,7 +119,7 @@ class SearchKnobs:
     ] = ()
     """The collections of your library to search. Without a name, all of them."""
     passages: Annotated[int, Field(ge=0, le=50, title="Passages per query"), Control(labels={0: "auto"})] = 0
-    """Passages per query and collection. 0 means the size of the context, but at least 10."""
+    """Passages per query and collection. 0 means the size of the context, but at least 50 of all collections together and 10 of each."""
     backend: Annotated[Backend, Field(title="Search backend")] = Backend.AUTO
     """Your SearXNG, the built-in metasearch (ddgs), or the offline demo library; auto uses the SearXNG that is connected, else ddgs."""
     results: Annotated[int, Field(ge=1, le=50, title="Results per query")] = 5
