@@ -50,6 +50,10 @@ _BY_NAME = {
     ".json": "application/json",
     ".xml": "application/xml",
 }
+_OF_PAGES = frozenset({".css", ".js", ".mjs", ".cjs"})
+"""Style sheets and scripts of web pages."""
+_LONGEST_LINES = 110
+"""The mean length of the lines of a style sheet or script, in bytes, above which it is minified (GitHub's Linguist)."""
 _BELIEVED = (
     "text/html",
     "application/xhtml+xml",
@@ -145,6 +149,8 @@ def kind_of(name: str, body: bytes, declared: str = "") -> str:
     if body.lstrip().startswith(b"{\\rtf"):
         return RTF
     suffix = PurePosixPath(name.replace("\\", "/").lower()).suffix
+    if suffix in _OF_PAGES and len(body) > _LONGEST_LINES * len(body.splitlines()):
+        raise Unreadable(SkipReason.UNSUPPORTED, "a minified script or style sheet")
     declared_type = _declared(declared) or _BY_NAME.get(suffix, "")
     try:
         detected = readable_type("text/plain" if declared_type == CSV else declared_type, None, body[:1024])

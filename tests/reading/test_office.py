@@ -220,6 +220,7 @@ def test_a_long_document_says_what_was_left_out() -> None:
         ("notes.MD", b"# x", "text/markdown"),
         ("notes", b"plain words", "text/plain"),
         ("a.xml", b"<?xml version='1.0'?><a>x</a>", "application/xml"),
+        ("a.js", b"// Turns the page.\nfunction turn() {\n  page += 1;\n}\n", "text/plain"),
     ],
 )
 def test_first_bytes_tell_a_file_type_before_its_name(name: str, body: bytes, kind: str) -> None:
@@ -239,6 +240,7 @@ def test_first_bytes_tell_a_file_type_before_its_name(name: str, body: bytes, ki
         ("a.txt", b"a\x00b\x00\x01", "binary"),
         ("a.docx", docx("x")[:-30], "cut off"),
         ("a.zip", b"PK\x03\x04" + bytes(100), "cut off"),
+        ("searchindex.js", b'window.search = JSON.parse("' + b"ownership thread " * 99 + b'");', "minified"),
     ],
 )
 def test_what_cannot_be_read_is_named(name: str, body: bytes, words: str) -> None:
