@@ -40,10 +40,10 @@ def stored(folder: Path, done: Done) -> Run:
 
 def test_follow_up_is_answered_from_its_run_and_continued(folder: Path, fake_openai: FakeOpenAI) -> None:
     model = ("--base-url", fake_openai.base_url, "--model", "fake-chat")
-    fake_openai.chats.extend([streamed(STANDALONE), streamed("A tenth [2].")])
+    fake_openai.chats.extend([streamed(STANDALONE), streamed("A tenth [3].")])
     done = openquery(folder, "ask", "--follow", str(folder / "run.json"), *model, WRITTEN)
-    assert done.code == 0 and done.out.startswith("A tenth [2].\n\nSources\n")
-    assert "*[2]" in done.out, "a source of the first answer keeps its number"
+    assert done.code == 0 and done.out.startswith("A tenth [3].\n\nSources\n")
+    assert "*[3]" in done.out, "a source of the first answer keeps its number"
     said = rf"Understood as “{re.escape(STANDALONE)}”: from the pages in hand, coverage 0\.\d\d\."
     assert re.search(said, done.err)
     run = stored(folder, done)

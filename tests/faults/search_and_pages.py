@@ -37,7 +37,7 @@ SEARCH = [
     _no_search("HTML instead of JSON", search(html_reply()), "JSON"),
     _no_search("nothing at all", search(Reply((b"",))), "JSON"),
     _no_search("a list instead of an object", search(json_reply([1, 2])), "JSON"),
-    _no_search("results that are no list", search(json_reply({"results": {"a": 1}})), "no list"),
+    _no_search("results that are no list", search(json_reply({"results": 1})), "no list"),
     _no_search("null results", search(json_reply({"results": None})), "No search results found"),
     _no_search("no results", search(json_reply({"results": []})), "No search results found"),
     _no_search(

@@ -97,7 +97,7 @@ FORMS = {
     "opened, without a source": ("[cite_start]Tea cools [cite: 9].", "Tea cools [Source 9]."),
     "tag with an attribute around the text": ('The <cite index="1">tea cools</cite>, <ref id="2">and warms.', "The tea cools [1], [2]and warms."),
     "special token": ("Tea cools <|file-1|> <|source 2|>.", "Tea cools [1] [2]."),
-    "marks of a model's own search": ("Tea cools [1] \ue200cite\ue202turn0search1\ue201. It warms【turn1fetch0】.", "Tea cools [1]. It warms."),
+    "marks of a model's own search": ("Tea cools [1]\ue200cite\ue202turn0search1\ue201. It warms【turn1fetch0】.", "Tea cools [1]. It warms."),
     "index": ("Tea cools [index 1] [Index: 2, 3].", "Tea cools [1] [2][3]."),
     "without a source": ("Tea cools [Source 9].", "Tea cools [Source 9]."),
     "row without a source": ("Tea cools [1][9].", "Tea cools [1][9]."),

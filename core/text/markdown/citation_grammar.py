@@ -90,7 +90,7 @@ _MARKS = (
     r"(?P<opens>\[cite_start\]|<co(?:[ \t]?:[^<>\n]{0,40})?>)",
     rf"</(?P<sure>co)[ \t]?:[ \t]?{_LIST}[ \t]?>",
     # marks of a model's own search, which has no source here
-    r"(?P<opens>[ ]?(?:\ue200[^\ue200\ue201\n]{1,200}\ue201|【turn\d{1,3}[a-z]{1,12}\d{1,4}(?:†[^】\n]{0,60})?】))",
+    r"(?P<opens>\ue200[^\ue200\ue201\n]{1,200}\ue201|【turn\d{1,3}[a-z]{1,12}\d{1,4}(?:†[^】\n]{0,60})?】)",
     # <|file-1|>
     rf"<\|[ \t]?{_LABEL}{_LIST}[ \t]?\|>",
     # <cite index="1">text</cite>
@@ -134,7 +134,7 @@ _ELSEWHERE = (
     rf"(?<![A-Za-z])(?:https?|ftp)://(?:[^\s<>\[\]【】]|{_IN_ADDRESS})+",
 )
 _BEGINNING = re.compile(
-    rf"[\[［〔〖⟦【(（{{<`^$\\!⁰¹²³⁴⁵⁶⁷⁸⁹⁽\ue200{_CIRCLES}]|[ ](?=\ue200|【turn|\Z)|(?<![A-Za-z])[hf](?=t|\Z)|^[ \t>*+\d~-]",
+    rf"[\[［〔〖⟦【(（{{<`^$\\!⁰¹²³⁴⁵⁶⁷⁸⁹⁽\ue200{_CIRCLES}]|(?<![A-Za-z])[hf](?=t|\Z)|^[ \t>*+\d~-]",
     re.MULTILINE,
 )
 """The possible first characters of a form."""

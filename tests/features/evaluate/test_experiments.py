@@ -470,7 +470,7 @@ async def test_experiment_ranks_by_page_languages_like_a_run() -> None:
     assert dict(result.values["q"]) == expected
 
 
-async def test_a_limit_per_duplicate_group_is_measured() -> None:
+async def test_a_limit_of_near_identical_passages_is_measured() -> None:
     twins = [
         CorpusDocument(id=name, text=f"Water flows past the old mill and the new bridge of the town. {name}!")
         for name in "ab"
@@ -481,7 +481,7 @@ async def test_a_limit_per_duplicate_group_is_measured() -> None:
         documents=lambda: iter(twins),
     )
     tried = settings({"rank": {"per_cluster": [0, 1]}})
-    both, one = [
+    one, both = [  # the default setting comes first
         result.values["q"]["context tokens"] for result in await results_of(data, tried, LetterEmbedder())
     ]
     assert both == pytest.approx(2 * one, rel=0.1)
