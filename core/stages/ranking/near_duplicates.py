@@ -48,7 +48,8 @@ def copies(passages: Sequence[Passage]) -> dict[int, list[int]]:
     repeated: dict[int, list[int]] = {}
     for row, own in enumerate(shingled):
         page = passages[row].place.page
-        shared = Counter(other for shingle in own for other in rows_with[shingle])
+        found_again = (rows_with[shingle] for shingle in own if len(rows_with[shingle]) > 1)
+        shared = Counter(other for rows in found_again for other in rows)
         others = [
             other
             for other, count in sorted(shared.items())
