@@ -177,7 +177,7 @@ def _with_function_words(among: dict[str, float], text: str) -> dict[str, float]
 
 
 def _by_spelling(among: dict[str, float], text: str) -> dict[str, float]:
-    """Return the probabilities, with a language's moved to a similar one whose spellings alone a text has."""
+    """Return the probabilities, corrected by spellings that only one of two similar languages has."""
     small = " ".join(word for word in text.split() if word.islower())  # names are spelt as elsewhere
     moved = dict(among)
     for language, similar, spelling in _SPELLINGS:

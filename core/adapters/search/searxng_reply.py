@@ -72,7 +72,7 @@ def listed(value: object) -> list[Any]:
 def written(value: object) -> str:
     """Return a text or number as text, and a list of them joined by blanks. Anything else gives ""."""
     if isinstance(value, list):
-        return " ".join(str(part) for part in value if isinstance(part, str | int | float))
+        return " ".join(filter(None, map(written, value)))
     return str(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else ""
 
 

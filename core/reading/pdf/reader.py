@@ -182,10 +182,7 @@ def _is_compound(before: str, line: str, words: Set[str]) -> bool:
 
 def _unbroken_words(texts: Iterable[str]) -> frozenset[str]:
     """Return the words of texts in small letters, without those that a line's end breaks."""
-    found = set[str]()
-    for text in texts:
-        found.update(map(str.casefold, _WORD.findall(_BROKEN_WORD.sub(" ", text))))
-    return frozenset(found)
+    return frozenset(word.casefold() for text in texts for word in _WORD.findall(_BROKEN_WORD.sub(" ", text)))
 
 
 def _page_text(document: Any, number: int, unread: Counter[str]) -> _PageText:
