@@ -79,11 +79,10 @@ class JobTable:
             return self._linked_job(run_id)
         with self._lock:
             present = self._jobs.get(run_id)
-        if present and (present.live or not self._store.is_deleted(run_id)):
+        if present and (present.live or not self._store.is_outdated(run_id)):
             return present
         if present:
             self.remove(run_id)
-            return None
         run = self._store.load(run_id)
         if run is None:
             return None

@@ -29,6 +29,10 @@ log = logging.getLogger(__name__)
 
 REMEMBERED_USERS = 10_000
 
+_NOT_STORED = -1
+_NEXT_NUMBER = (
+    "SELECT (SELECT coalesce(max(number) + 1, 0) FROM records WHERE run = id) FROM runs WHERE id = ?"
+)
 _SET_USER = "INSERT OR REPLACE INTO run_users VALUES (?, ?)"
 
 
@@ -153,12 +157,15 @@ class RunStore:
             records, stored_base = run_records.read(db, run_id, first=before.events)
             # Read the process after the events, which may lack an end that was written meanwhile.
             process = db.execute("SELECT process FROM run_processes WHERE run = ?", (run_id,)).fetchone()
+            next_number = db.execute(_NEXT_NUMBER, (run_id,)).fetchone()
         base = before.run if before.events else stored_base or before.run
         if not records and base.id == "":
             return None
         if process and processes.is_elsewhere(process[0]):
             return processes.follow(run_id, base, records)
         processes.forget(run_id)
+        if next_number:
+            self._next_numbers[run_id] = next_number[0]
         return folded_run(records, base)
 
     def recorded(self, run_id: str) -> RecordedRun | None:
@@ -277,15 +284,17 @@ class RunStore:
         self._deleted.add(run_id)
         self._next_numbers.pop(run_id, None)
 
-    def is_deleted(self, run_id: str) -> bool:
-        """Whether another process has deleted a run of this process."""
-        if self._database is None or self._is_stored(run_id):
+    def is_outdated(self, run_id: str) -> bool:
+        """Whether another process has deleted a run of this process, or added events to it."""
+        if self._database is None or (stored := self._next_stored_number(run_id)) is None:
             return False
+        if stored != _NOT_STORED:
+            return stored > self._next_numbers.get(run_id, stored)
         self.flush()  # its first event may still be queued
-        return not self.unsaved(run_id) and not self._is_stored(run_id)
+        return not self.unsaved(run_id) and self._next_stored_number(run_id) == _NOT_STORED
 
-    def _is_stored(self, run_id: str) -> bool:
-        """Whether the run is in the file. True if the file cannot be read.
+    def _next_stored_number(self, run_id: str) -> int | None:
+        """Return the number after a run's last event in the file, `_NOT_STORED`, or None if the file cannot be read.
 
         The connection stays open, because pages ask several times per drawing. Each opening has a dozen calls
         without Python's global lock, and a thread waits for the lock after each.
@@ -295,10 +304,11 @@ class RunStore:
                 if self._lookup is None:
                     self._lookup = self._connect()
                 # `fetchone` would leave the statement open, and with it the transaction.
-                return bool(self._lookup.execute("SELECT 1 FROM runs WHERE id = ?", (run_id,)).fetchall())
+                rows = self._lookup.execute(_NEXT_NUMBER, (run_id,)).fetchall()
             except sqlite3.Error:
                 self._close_lookup()
-                return True
+                return None
+        return int(rows[0][0]) if rows else _NOT_STORED
 
     def _close_lookup(self) -> None:
         if self._lookup is not None:

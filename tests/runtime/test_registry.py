@@ -344,6 +344,19 @@ def test_run_that_another_process_deletes_is_gone_here_too(runs: RunRegistry) ->
         runs.answer_again(run_id)
 
 
+def test_run_that_another_process_goes_on_with_is_read_again(runs: RunRegistry, tmp_path: Path) -> None:
+    run_id = runs.start(QUESTION, DEMO)
+    until(lambda: _finished(runs, run_id))
+    runs.store.flush()
+    other = RunRegistry(Settings(data=tmp_path, ollama_url=""))
+    before = other.get(run_id)
+    assert before is not None
+    assert not before.earlier_answers
+    runs.answer_again(run_id)
+    until(lambda: (run := other.get(run_id)) is not None and len(run.earlier_answers) == 1)
+    other.close()
+
+
 def test_run_that_cannot_be_deleted_is_still_there(runs: RunRegistry) -> None:
     run_id = runs.start(QUESTION, DEMO)
     until(lambda: _finished(runs, run_id))
