@@ -18,6 +18,7 @@ ROOT = Path(__file__).parent
 def draw() -> None:
     """Draw the page that the visitor is on, with the navigation."""
     streamlit_patches.draw_from_the_root()
+    streamlit_patches.set_followers(lambda _key: ())
     st.set_page_config(
         page_title="OpenQuery",
         page_icon=str(ROOT / "static" / "icon.png"),

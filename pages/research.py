@@ -23,6 +23,7 @@ from pages.parts.research import (
     what_if,
 )
 from pages.parts.research.tuning_bar import Tuning
+from pages.parts.serving import streamlit_patches
 from pages.parts.sharing import link_list, replay_bar
 from pages.parts.sidebar import controls, presets
 
@@ -68,6 +69,7 @@ class RunView:
         """Draw the sidebar, the question, the phases, the answer and the results."""
         run, tuning = self.run, self.tuning
         gathering, answering = self.stage is RunStage.GATHER, self.stage is RunStage.ANSWER
+        streamlit_patches.set_followers(self.followers)
         controls.sidebar(run, self.moved)
         st.container(key="run_heading")  # in the place of the front's: the question box stays where it is
         with st.container(key="ask_top"):
@@ -104,14 +106,24 @@ class RunView:
 
         Slower changes, and changes without an action, need the timers of the whole page.
         """
-        tuning = self.tuning
-        quick = self.stage is RunStage.ENDED and not (self.filling or tuning.pending or self.paused)
+        quick = self.moves_quickly()
         if quick:
-            tuning.read(self.run)
+            self.tuning.read(self.run)
         # While a setting is searched, the sidebar has the controls that were found alone.
-        quick = quick and not tuning.pending and not st.session_state.get("find_setting")
-        shown = [control, controls.RESET_FRAGMENT, "progress", "what_if", *tuning.shown_by]
-        st.rerun(shown if quick else "app")
+        quick = quick and not self.tuning.pending and not st.session_state.get("find_setting")
+        shown = [control, *self.followers(control)]
+        if not quick or not streamlit_patches.is_drawn_now(shown):
+            st.rerun(shown if quick else "app")
+
+    def moves_quickly(self) -> bool:
+        """Whether a moved control may draw the parts that show the ranking alone."""
+        return self.stage is RunStage.ENDED and not (self.filling or self.tuning.pending or self.paused)
+
+    def followers(self, control: str) -> tuple[str, ...]:
+        """Return the fragments that are drawn with a moved control."""
+        if not control.startswith("knob_") or not self.moves_quickly():
+            return ()
+        return controls.RESET_FRAGMENT, "progress", "what_if", *self.tuning.shown_by
 
     def latest(self) -> Run:
         """Return the current state of the run.

@@ -121,6 +121,7 @@ def drawn_as_served(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(DeltaGenerator, "__deepcopy__", DeltaGenerator.__deepcopy__)
     streamlit_patches.look_up_widget_values()
     streamlit_patches.copy_containers_once()
+    streamlit_patches.draw_followers()
 
 
 @cache

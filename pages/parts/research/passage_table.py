@@ -26,8 +26,12 @@ from core.text.sanitize import distinct_labels, pluralize
 from pages.parts import browser, markup, passage_charts, runtime, tables, widgets
 from pages.parts.passage_reader import reader
 from pages.parts.research import label_view
+from pages.parts.serving import streamlit_patches
 
-FRAGMENTS = ("ranked_charts", "ranked_table")  # which show a ranking
+FRAGMENTS = ("ranked_charts", "ranked_rows")
+"""The fragments that show a ranking."""
+LISTED = "ranked_table"
+"""The fragment of the filters and the rows below them."""
 OPENED = "passage"
 """Session key of the open passage's id."""
 CITED = "cited"
@@ -57,14 +61,28 @@ def passages(answered: Run, tuned: Callable[[], Run]) -> tuple[str, ...]:
     return FRAGMENTS
 
 
-@st.fragment(key=FRAGMENTS[1])
+@st.fragment(key=LISTED)
 def _listed(answered: Run, tuned: Callable[[], Run]) -> None:
     """Draw filters, table, labels and the open passage. Actions here do not redraw the charts."""
+    pages = distinct_labels({row.key: f"{row.title} — {row.site}" for row in ranked_passages(tuned())})
+    _rows(answered, tuned, pages, _filters(pages))
+
+
+@st.fragment(key=FRAGMENTS[1])
+def _rows(
+    answered: Run,
+    tuned: Callable[[], Run],
+    pages: Mapping[str, str],
+    matching: Callable[[Sequence[RankedPassage]], tuple[RankedPassage, ...]],
+) -> None:
+    """Draw the table of the `matching` passages, labels and the open passage. The filters offer `pages`."""
     table = ranked_passages(run := tuned())
     if runtime.runs().get(run.id) is None:
         st.rerun()  # a deleted run or revoked link: the page says so
+    if {row.key for row in table} != set(pages):
+        streamlit_patches.rerun_fragment(LISTED)  # other pages have passages now
     labels = label_view.run_labels(answered, run)
-    rows = _filters(table)
+    rows = matching(table)
     scores = [name for name in SCORES if any(getattr(row, name) is not None for row in table)]
     passage_rows(
         sorted_by(rows, st.session_state.get("passage_order", "")),
@@ -115,8 +133,8 @@ def _charts(tuned: Callable[[], Run]) -> None:
             )
 
 
-def _filters(table: Sequence[RankedPassage]) -> tuple[RankedPassage, ...]:
-    pages = distinct_labels({row.key: f"{row.title} — {row.site}" for row in table})
+def _filters(pages: Mapping[str, str]) -> Callable[[Sequence[RankedPassage]], tuple[RankedPassage, ...]]:
+    """Draw the filters, and return the function that applies them to passages."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="passage_filters"):
         words = widgets.search_field("Filter passages", "Filter passages …", key="filter_words")
         key = st.selectbox(
@@ -129,7 +147,7 @@ def _filters(table: Sequence[RankedPassage]) -> tuple[RankedPassage, ...]:
             label_visibility="collapsed",
         )
         only = st.toggle("Only in context", key="filter_context")
-    return filtered(table, words=words, only_context=only, key=key)
+    return partial(filtered, words=words, only_context=only, key=key)
 
 
 def _head(

@@ -10,6 +10,7 @@ from core.run.run_ids import is_link
 from core.run.state import Run
 from core.text.sanitize import plural
 from pages.parts import browser, markup, page_frame, runtime, services, widgets
+from pages.parts.serving import streamlit_patches
 from pages.parts.sidebar import controls
 
 
@@ -26,6 +27,7 @@ class Tuning:
 
     def read(self, run: Run) -> None:
         """Rank the run under the current controls."""
+        self._checked_in = streamlit_patches.script_run()
         self.knobs = controls.live_knobs(run)
         self.job = runtime.tuned(run, self.knobs)
         self.pending = self.job is not None and self.job.pending
@@ -39,11 +41,15 @@ class Tuning:
     def outdated(self, run: Run) -> bool:
         """Whether the ranking has finished or the controls have changed."""
         job = self.job
-        return (
+        if (
             self.pending
             and job is not None
             and (not job.pending or job.run.last_complete.ranking is not self._drawn.ranking)
-        ) or controls.live_knobs(run) != self.knobs
+        ):
+            return True
+        # Callbacks change controls, and run first: each control is looked up once, not for each fragment.
+        before, self._checked_in = self._checked_in, streamlit_patches.script_run()
+        return before is not self._checked_in and controls.live_knobs(run) != self.knobs
 
 
 def tuning(run: Run, tuned: Run, diff: ContextDiff) -> None:

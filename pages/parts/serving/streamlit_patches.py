@@ -4,19 +4,23 @@ The test fails when its patch is no longer needed. All patches are for the versi
 names. No public function does the same.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import deepcopy
 from functools import cache
+from itertools import chain
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import streamlit.logger
 from streamlit import config, get_option
+from streamlit.cursor import Cursor
 from streamlit.delta_generator import DeltaGenerator
 from streamlit.delta_generator_singletons import context_dg_stack, get_default_dg_stack_value
 from streamlit.proto.NewSession_pb2 import CustomThemeConfig
 from streamlit.runtime import app_session
 from streamlit.runtime.app_session import AppSession, AppSessionState
 from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
+from streamlit.runtime.fragment import FragmentStorage, MemoryFragmentStorage
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.runtime.scriptrunner_utils.script_requests import RerunData
 from streamlit.runtime.scriptrunner_utils.script_run_context import get_script_run_ctx
@@ -120,6 +124,49 @@ def rerun_fragment(key: str) -> None:
             context_info=context.context_info,
         )
     )
+
+
+# --- fragments that are drawn with another (decision 0098) ----------------------------------------------------
+# Upstream: no issue is known. Test: tests/pages/test_followers.py
+
+_order_fragments = MemoryFragmentStorage.order_fragment_ids
+_followers: WeakKeyDictionary[FragmentStorage, Callable[[str], Iterable[str]]] = WeakKeyDictionary()
+"""By session: returns the keys of the fragments that follow a fragment, by its key."""
+
+
+def draw_followers() -> None:
+    """Draw the followers of a requested fragment in the same run of the script.
+
+    `st.rerun` in a callback ends that run, and begins another for the fragments that it names.
+    """
+    MemoryFragmentStorage.order_fragment_ids = _order_with_followers  # type: ignore[method-assign, assignment]
+
+
+def set_followers(followers: Callable[[str], Iterable[str]]) -> None:
+    """Set which fragments are drawn with a requested one, by their keys. The session's next page replaces them."""
+    if context := get_script_run_ctx():
+        _followers[context.fragment_storage] = followers
+
+
+def is_drawn_now(keys: Iterable[str]) -> bool:
+    """Whether this run of the script draws all fragments of these keys after its callbacks."""
+    context = get_script_run_ctx()
+    drawn = set(context.fragment_ids_this_run or ()) if context else set()
+    return context is not None and drawn.issuperset(context.fragment_storage.resolve_target(list(keys)))
+
+
+def script_run() -> object:
+    """Return an object that each run of the script has for itself, or None outside of one."""
+    context = get_script_run_ctx()
+    return context and context.parallel_coordinator
+
+
+def _order_with_followers(storage: MemoryFragmentStorage, fragment_ids: list[str]) -> list[str]:
+    followers = _followers.get(storage)
+    if followers and len(fragment_ids) == 1 and (key := storage._target_key_by_id.get(fragment_ids[0])):
+        following = (storage._ids_by_target_key.get(name, ()) for name in followers(key))
+        fragment_ids = list(dict.fromkeys(chain(fragment_ids, *following)))
+    return _order_fragments(storage, fragment_ids)
 
 
 # --- messages that wait when a fragment begins (decision 0025) ----------------------------------------------
@@ -252,12 +299,20 @@ def _read_option(key: str) -> Any:
 
 
 def copy_containers_once() -> None:
-    """Copy each container around a fragment only once.
+    """Copy each container around a fragment only once, and its cursor without a search for what to copy.
 
     Streamlit copies the containers around each of them again: n² / 2 copies for a fragment in n containers,
-    whenever it is drawn.
+    whenever it is drawn. The general copy of their cursors was a tenth of a move of a slider.
     """
     DeltaGenerator.__deepcopy__ = _copy_container  # type: ignore[method-assign, assignment]
+    Cursor.__deepcopy__ = _copy_cursor  # type: ignore[attr-defined]
+
+
+def _copy_cursor(cursor: Cursor, memo: dict[int, Any]) -> Cursor:
+    copied = memo[id(cursor)] = object.__new__(type(cursor))
+    copied.__dict__.update(cursor.__dict__)  # numbers, and tuples of numbers
+    copied._transient_elements = deepcopy(cursor._transient_elements, memo)
+    return copied
 
 
 def _copy_container(container: DeltaGenerator, memo: dict[int, Any]) -> DeltaGenerator:
