@@ -113,7 +113,7 @@ def research_while_a_run_is_under_way(visit: Visit, web_run: WebRun) -> None:
     assert app.page.evaluate("() => window.heard") == [
         "Searching and reading.",
         "Writing the answer.",
-        "The answer is complete, with 5 sources and 1 warning.",
+        "The answer is complete, with 4 sources and 1 warning.",
     ]
 
 

@@ -126,7 +126,7 @@ def rerun_fragment(key: str) -> None:
     )
 
 
-# --- fragments that are drawn with another (decision 0098) ----------------------------------------------------
+# --- fragments that are drawn with another (decision 0079) ----------------------------------------------------
 # Upstream: no issue is known. Test: tests/pages/test_followers.py
 
 _order_fragments = MemoryFragmentStorage.order_fragment_ids
