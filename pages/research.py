@@ -18,6 +18,7 @@ from pages.parts.research import (
     plan_view,
     question_box,
     results_pane,
+    status_line,
     stepper,
     trace_view,
     what_if,
@@ -26,6 +27,7 @@ from pages.parts.research.tuning_bar import Tuning
 from pages.parts.serving import streamlit_patches
 from pages.parts.sharing import link_list, replay_bar
 from pages.parts.sidebar import controls, presets
+from pages.parts.sidebar.knob_control import KNOB
 
 ANSWER_SECONDS = {RunStage.QUEUED: 0.4, RunStage.GATHER: 0.6, RunStage.ANSWER: 0.2}
 """Seconds between drawings of the answer's column. For a queued run only its position in the queue changes."""
@@ -91,7 +93,10 @@ class RunView:
         with right, st.container(key="results"):
             self.fragment(self.results, 0.4 if gathering else None)
         with st.container(key="what_if_strip"):
-            self.fragment(self.what_if, while_working)
+            tunable = self.stage is RunStage.ENDED and run.index is not None and not self.paused
+            what_if.strip(
+                run, self.moved, lambda: self.fragment(self.what_if, while_working), tunable=tunable
+            )
         browser.citation_clicks(self.cited, lambda number: st.session_state.update(cited=number))
         browser.announcement(spoken_state(run))
 
@@ -111,19 +116,23 @@ class RunView:
             self.tuning.read(self.run)
         # While a setting is searched, the sidebar has the controls that were found alone.
         quick = quick and not self.tuning.pending and not st.session_state.get("find_setting")
-        shown = [control, *self.followers(control)]
+        shown = self.shown_with(control)
         if not quick or not streamlit_patches.is_drawn_now(shown):
-            st.rerun(shown if quick else "app")
+            st.rerun([*shown] if quick else "app")
 
     def moves_quickly(self) -> bool:
         """Whether a moved control may draw the parts that show the ranking alone."""
         return self.stage is RunStage.ENDED and not (self.filling or self.tuning.pending or self.paused)
 
-    def followers(self, control: str) -> tuple[str, ...]:
-        """Return the fragments that are drawn with a moved control."""
-        if not control.startswith("knob_") or not self.moves_quickly():
-            return ()
-        return controls.RESET_FRAGMENT, "progress", "what_if", *self.tuning.shown_by
+    def followers(self, fragment: str) -> tuple[str, ...]:
+        """Return the fragments that are drawn with the requested one: those that a moved control changes."""
+        moving = fragment.startswith((f"{KNOB}_", f"{what_if.PREFIX}_")) and self.moves_quickly()
+        return self.shown_with(fragment) if moving else ()
+
+    def shown_with(self, control: str) -> tuple[str, ...]:
+        """Return the fragments that show a control's value, or what it changes."""
+        controlled = what_if.fragments_of(control)
+        return (*controlled, controls.RESET_FRAGMENT, "progress", "what_if", *self.tuning.shown_by)
 
     def latest(self) -> Run:
         """Return the current state of the run.
@@ -156,10 +165,9 @@ class RunView:
         stepper.stepper(tuning.shown(run), runtime.clock(run))
 
     def what_if(self) -> None:
-        """Draw the strip: current work or the effect of tuning, and the settings that matter most."""
+        """Draw the line of the strip: current work, or the effect of tuning."""
         run, tuning = self.latest(), self.tuning
-        tunable = self.stage is RunStage.ENDED and run.index is not None and not self.paused
-        what_if.strip(run, tuning.shown(run), tuning.job, runtime.clock(run), self.moved, tunable=tunable)
+        status_line.status_line(run, tuning.shown(run), tuning.job, runtime.clock(run))
 
     def answer(self) -> None:
         """Draw the answer, its sources and checks."""

@@ -19,7 +19,7 @@ from core.runtime.jobs import Job
 from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import plural, pluralize
 from pages.parts import markup, runtime, widgets
-from pages.parts.research import tuning_bar
+from pages.parts.research import tuning_bar, what_if
 from pages.parts.sidebar import controls
 
 ENDS = {
@@ -56,7 +56,9 @@ def status_line(run: Run, tuned: Run, job: Job | None, now: float) -> None:
         elif text := _summary(run):
             _line("leaderboard", text)
         else:
-            markup.show(div(".oq-status-line.hint")[markup.icon("tune"), span[HINT]])
+            # A phone has room for the values of the settings alone.
+            values = span(".values")[what_if.values()]
+            markup.show(div(".oq-status-line.hint")[markup.icon("tune"), span[HINT], values])
 
 
 def _line(symbol: str, text: str, tone: str = "") -> None:

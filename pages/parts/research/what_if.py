@@ -8,11 +8,9 @@ from htpy import span
 
 from core.config.schema import Parameter, parameters
 from core.run.state import Run
-from core.runtime.jobs import Job
 from core.text.sanitize import pluralize
 from pages.parts import markup, widgets
-from pages.parts.research import status_line
-from pages.parts.sidebar.knob_control import control, key
+from pages.parts.sidebar.knob_control import KNOB, control, key
 from pages.parts.sidebar.number_control import forget_typed
 
 SETTINGS = ("rank.top_k", "rank.strategy", "chunk.size")
@@ -22,36 +20,50 @@ OPENED = "strip_opened"
 """Session key: whether the strip of a phone shows its settings."""
 
 
-def strip(
-    run: Run, shown: Run, job: Job | None, now: float, moved: Callable[[str], object], *, tunable: bool
-) -> None:
-    """Draw the settings, what they change, and on a phone the button that opens the settings.
+def strip(run: Run, moved: Callable[[str], object], line: Callable[[], object], *, tunable: bool) -> None:
+    """Draw the settings, what they change by `line`, and on a phone the button that opens the settings.
 
-    `shown` is the run ranked under the live knobs by `job`. `moved` is called with the fragment of a changed control.
-    The settings of a run that is not `tunable` yet are grey, so that nothing moves when its answer is there.
+    `moved` is called with the fragment of a changed control. The settings of a run that is not `tunable` yet are
+    grey, so that nothing moves when its answer is there.
     """
-    opened = st.session_state.get(OPENED, False)
     with st.container(key="what_if", horizontal=True, vertical_alignment="center", gap="small"):
-        markup.show(
-            span(class_=["oq-what-if", {"opened": opened}])["What if ", span[_values()]], width="content"
-        )
-        _settings(run, moved, tunable=tunable)
-        status_line.status_line(run, shown, job, now)
-        label, symbol = ("Close settings", "expand_more") if opened else ("Open settings", "expand_less")
-        widgets.button(label, symbol, _toggle, key="strip_toggle", type="tertiary")
+        _name()
+        with st.container(key="what_if_settings", horizontal=True, vertical_alignment="center", gap="medium"):
+            for parameter in _parameters():
+                st.fragment(_setting, key=key(parameter, PREFIX))(parameter, run, moved, tunable=tunable)
+        line()
+
+
+@st.fragment
+def _name() -> None:
+    opened = st.session_state.get(OPENED, False)
+    markup.show(span(class_=["oq-what-if", {"opened": opened}])["What if"], width="content")
+    label, symbol = ("Close settings", "expand_more") if opened else ("Open settings", "expand_less")
+    widgets.button(label, symbol, _toggle, key="strip_toggle", type="tertiary")
 
 
 def _toggle() -> None:
     st.session_state[OPENED] = not st.session_state.get(OPENED, False)
 
 
-def _settings(run: Run, moved: Callable[[str], object], *, tunable: bool) -> None:
-    """Draw the settings with the values of the sidebar. A change sets the sidebar's control."""
-    with st.container(key="what_if_settings", horizontal=True, vertical_alignment="center", gap="medium"):
-        for parameter in _parameters():
-            st.session_state[key(parameter, PREFIX)] = st.session_state[key(parameter)]
-            taken = partial(_take, parameter, moved)
-            control(parameter, run=run, prefix=PREFIX, on_change=taken, disabled=not tunable, help=None)
+def _setting(parameter: Parameter, run: Run, moved: Callable[[str], object], *, tunable: bool) -> None:
+    """Draw a setting with the value of the sidebar's control. A change sets that control."""
+    st.session_state[key(parameter, PREFIX)] = st.session_state[key(parameter)]
+    taken = partial(_take, parameter, moved)
+    control(parameter, run=run, prefix=PREFIX, on_change=taken, disabled=not tunable, help=None)
+
+
+def fragments_of(control: str) -> tuple[str, ...]:
+    """Return the fragments with the value of a live control of the sidebar or the strip, by its key.
+
+    A name that is not a control's stands for all of them.
+    """
+    name = control.removeprefix(f"{PREFIX}_").removeprefix(f"{KNOB}_")
+    settings = {key(parameter, PREFIX) for parameter in _parameters()}
+    twin = f"{PREFIX}_{name}"
+    if name == control:
+        return control, *settings
+    return f"{KNOB}_{name}", *((twin,) if twin in settings else ())
 
 
 def _parameters() -> list[Parameter]:
@@ -59,7 +71,7 @@ def _parameters() -> list[Parameter]:
     return [by_path[path] for path in SETTINGS]
 
 
-def _values() -> str:
+def values() -> str:
     """Return the values of the settings in a few words."""
     count, *others = ((parameter, st.session_state[key(parameter)]) for parameter in _parameters())
     texts = (parameter.value_text(value) for parameter, value in others)

@@ -16,7 +16,11 @@ MAX_SEGMENT_CHARACTERS = 24
 """Characters that fit in a row of the sidebar. Longer choices become a select box."""
 
 
-def key(parameter: Parameter, prefix: str = "knob") -> str:
+KNOB = "knob"
+"""Prefix of the keys of the sidebar's controls."""
+
+
+def key(parameter: Parameter, prefix: str = KNOB) -> str:
     """The key of the control of a knob."""
     return f"{prefix}_{parameter.group}_{parameter.name}"
 
@@ -27,7 +31,7 @@ def default(parameter: Parameter) -> Any:
     return list(value) if parameter.items else getattr(value, "value", value)
 
 
-def value_of(parameter: Parameter, prefix: str = "knob") -> Any:
+def value_of(parameter: Parameter, prefix: str = KNOB) -> Any:
     """Return the value of a knob's control, or its default without one."""
     try:
         return st.session_state[key(parameter, prefix)]
@@ -35,7 +39,7 @@ def value_of(parameter: Parameter, prefix: str = "knob") -> Any:
         return default(parameter)
 
 
-def control(parameter: Parameter, *, run: Run | None = None, prefix: str = "knob", **options: Any) -> None:
+def control(parameter: Parameter, *, run: Run | None = None, prefix: str = KNOB, **options: Any) -> None:
     """Draw the control of a knob.
 
     `options` are passed to the widget. A list of pages offers the run's pages.
