@@ -12,6 +12,11 @@ from decimal import Context, Decimal, InvalidOperation
 
 from core.text.language import dominant_language
 
+
+def _any(words: Iterator[str] | list[str] | dict[str, str] | dict[str, int]) -> str:
+    return "|".join(map(re.escape, sorted(words, key=len, reverse=True)))
+
+
 _WORD_LANGUAGES = frozenset(("da", "de", "en", "es", "fr", "it", "nl", "pt"))
 """Languages whose number words text2num knows."""
 _NO_PRONOUN = 2
@@ -75,12 +80,6 @@ _UNITS = {
     for name in names.split()
 }
 _PREFIXES = ["$", "€", "£", "¥", "₹", "us$", "usd", "eur", "gbp", "jpy"]
-
-
-def _any(words: Iterator[str] | list[str] | dict[str, str] | dict[str, int]) -> str:
-    return "|".join(map(re.escape, sorted(words, key=len, reverse=True)))
-
-
 _LETTER = "A-Za-zÀ-ɏͰ-ӿ"
 """Letters of alphabets. A digit between them is part of a name, unlike between Han characters."""
 _HAN = "".join((*_DIGITS, *_TENS, *_MYRIADS))

@@ -19,29 +19,6 @@ _HEADING_OF_THOUGHTS = (
     r"überlegung(?:en)?|思考|推理)(?:过程|過程|\sprocess|\ssteps?)?(?:\s(?:for|took)\s[^<>\n]{1,30}|[^\w<>\n]{0,9})"
 )
 """The summary of details that are thoughts, not a part of the answer."""
-
-
-class Kind(Enum):
-    """The role of a mark."""
-
-    OPEN = "a thought begins"
-    CLOSE = "a thought ends"
-    FINAL = "the answer begins"
-    FINAL_END = "the answer ends"
-    END = "a message ends"
-    EMPTY = "a thought without words"
-
-
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """A mark at `text[start:end]`. `family` names the marks that belong together."""
-
-    kind: Kind
-    family: str
-    start: int
-    end: int
-
-
 _PATTERN = re.compile(
     rf"""
     (?P<tag>(?:<|&lt;)\s?(?P<tag_end>/?)\s?(?:[a-z]{{2,10}}:)?{_NAMES}{_ATTRIBUTES}\s?(?P<tag_empty>/?)(?:>|&gt;))
@@ -68,6 +45,7 @@ _PATTERN = re.compile(
     """,
     re.IGNORECASE | re.VERBOSE,
 )
+_ONLY_WITHIN = {"bare": ("bare",), "fence_end": ("fence",), "summary": ("think", "details")}
 _PARTS = re.compile(
     rf"(?:<|&lt;)[\s/|]{{0,2}}[a-z0-9_:|｜▁-]{{0,40}}(?:&(?:g(?:t)?)?)?|&(?:l(?:t)?)?"
     rf"|(?:<|&lt;)\s?/?\s?(?:[a-z]{{2,10}}:)?{_NAMES}\s[^<>\n]{{0,120}}"
@@ -104,6 +82,27 @@ HEADED = re.compile(
 _LONGEST = 240
 
 
+class Kind(Enum):
+    """The role of a mark."""
+
+    OPEN = "a thought begins"
+    CLOSE = "a thought ends"
+    FINAL = "the answer begins"
+    FINAL_END = "the answer ends"
+    END = "a message ends"
+    EMPTY = "a thought without words"
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A mark at `text[start:end]`. `family` names the marks that belong together."""
+
+    kind: Kind
+    family: str
+    start: int
+    end: int
+
+
 def next_mark(text: str, start: int, family: str, *, calls: bool) -> Mark | None:
     """Return the first mark at or after `start`, or None.
 
@@ -111,34 +110,13 @@ def next_mark(text: str, start: int, family: str, *, calls: bool) -> Mark | None
     channel that is addressed to a tool is no thought and stays in the text.
     """
     for match in _PATTERN.finditer(text, start):
-        groups = match.groupdict()
-        found = next(name for name in _FAMILIES if groups[name] is not None)
+        found = match.lastgroup or ""  # the outer group of the alternative
         if family not in _ONLY_WITHIN.get(found, (family,)) or (calls and "to=" in match[0]):
             continue
         if (begun := _BEGUN.get(found)) and begun.fullmatch(text, match.start()):
             continue  # incomplete
-        return Mark(*_classified(found, groups), match.start(), match.end())
+        return Mark(*_classified(found, match.groupdict()), match.start(), match.end())
     return None
-
-
-_FAMILIES = (
-    *("tag", "bracket", "token", "moon", "channel", "start", "gemma", "gemma_end", "unused", "unused_end"),
-    *(
-        "details",
-        "details_end",
-        "summary",
-        "final",
-        "solution",
-        "fence",
-        "fence_end",
-        "heading",
-        "bare",
-        "stop",
-    ),
-)
-
-
-_ONLY_WITHIN = {"bare": ("bare",), "fence_end": ("fence",), "summary": ("think", "details")}
 
 
 def _classified(family: str, groups: dict[str, str | None]) -> tuple[Kind, str]:
