@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections.abc import Awaitable, Callable
+from types import ModuleType
 from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import urlsplit
 
@@ -138,6 +139,13 @@ class QdrantConnection:
             problem, hint = "sends requests elsewhere", "Set QDRANT_URL to the final address."
         message = f": {answered.message}" if answered.message else ""
         return LibraryFailed(f"Qdrant at {self.url} {problem} (HTTP {answered.status}){message}.", hint=hint)
+
+    async def models(self) -> ModuleType:
+        """Return the types of the official client, imported in a thread."""
+        await self._connected()
+        from qdrant_client.http import models
+
+        return models
 
     async def aclose(self) -> None:
         """Close the connections."""

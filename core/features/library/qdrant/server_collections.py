@@ -5,7 +5,6 @@ import ssl
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
-from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -13,8 +12,8 @@ from numpy.typing import NDArray
 from pydantic import SecretStr
 
 from core.errors import BadInput, LibraryFailed
-from core.features.library.qdrant import requests
 from core.features.library.qdrant.connection import QdrantConnection, QdrantReply
+from core.features.library.qdrant.payload import NUMBERS
 from core.features.library.qdrant.point_collections import PointCollections, PointId, Where
 from core.features.library.qdrant.points import (
     DOCUMENT,
@@ -35,9 +34,11 @@ from core.text.sanitize import pluralize
 
 if TYPE_CHECKING:
     from qdrant_client import AsyncQdrantClient
+    from qdrant_client.http.models import Filter
 
 T = TypeVar("T")
 Call = Callable[["AsyncQdrantClient"], Awaitable[T]]
+FilteredCall = Callable[["AsyncQdrantClient", "Filter | None"], Awaitable[T]]
 
 NUMBERS_PER_REQUEST = 400_000
 """Float values of vectors in one request: some 8 MB of JSON, a quarter of a server's limit."""
@@ -88,9 +89,9 @@ class ServerCollections(PointCollections):
         name = checked_name(name)
         shape, passages, (first, _) = await asyncio.gather(
             self._described(name),
-            self._server.ask(partial(requests.count, name=name), name),
+            self._server.ask(lambda client: client.count(name, exact=True), name),
             self._server.ask(
-                partial(requests.scroll, name=name, limit=1, fields=["metadata.embedder"]), name
+                lambda client: client.scroll(name, limit=1, with_payload=["metadata.embedder"]), name
             ),
         )
         return Collection(
@@ -98,7 +99,7 @@ class ServerCollections(PointCollections):
             width=shape.width,
             distance=shape.distance,
             vector=shape.vector,
-            passages=passages,
+            passages=passages.count,
             embedder=passage_of(first[0].id, first[0].payload).embedder if first else "",
         )
 
@@ -109,8 +110,10 @@ class ServerCollections(PointCollections):
         """
         name = checked_name(name)
         if not await self._server.ask(lambda client: client.collection_exists(name), name):
+            models = await self._server.models()
+            params = models.VectorParams(size=width, distance=models.Distance.COSINE)
             try:
-                await self._server.request(partial(requests.create, name=name, width=width))
+                await self._server.request(lambda client: client.create_collection(name, params))
                 await self._index(name, (*KEYWORDS, *INTEGERS))
             except QdrantReply as answered:
                 if answered.status != 409:  # another client created it first
@@ -136,18 +139,31 @@ class ServerCollections(PointCollections):
         self, name: str, ids: list[PointId], vectors: NDArray[np.float32], payloads: list[dict[str, Any]]
     ) -> None:
         shape = await self._fitting(name, vectors.shape[1])
-        request = partial(requests.upsert, name=name, ids=ids, vectors=vectors, vector=shape.vector)
-        await self._of(name, partial(request, payloads=payloads))
+        models, rows = await self._server.models(), vectors.tolist()
+        named_rows = {shape.vector: rows} if shape.vector else rows
+        batch = models.Batch(ids=ids, vectors=named_rows, payloads=payloads)
+        await self._of(name, lambda client: client.upsert(name, batch, wait=True))
 
     async def _query(
         self, name: str, vector: NDArray[np.float32], limit: int, where: Where | None, exact: bool
     ) -> Iterable[tuple[Any, Any, float, NDArray[np.float32]]]:
         shape = await self._fitting(name, len(vector))
-        request = partial(
-            requests.nearest, name=name, vector=vector, using=shape.vector, limit=limit, exact=exact
+        models = await self._server.models()
+        reply = await self._filtered(
+            name,
+            where,
+            lambda client, narrowed: client.query_points(
+                name,
+                query=vector.tolist(),
+                using=shape.vector or None,
+                limit=limit,
+                query_filter=narrowed,
+                search_params=models.SearchParams(exact=exact),
+                with_payload=True,
+                with_vectors=True,
+            ),
         )
-        points = await self._filtered(name, where, request)
-        return [(point.id, point.payload, point.score, _row(point.vector, shape)) for point in points]
+        return [(point.id, point.payload, point.score, _row(point.vector, shape)) for point in reply.points]
 
     async def _retrieve(self, name: str, points: list[PointId]) -> Iterable[tuple[Any, Any]]:
         records = await self._of(name, lambda client: client.retrieve(name, points, with_payload=True))
@@ -156,8 +172,11 @@ class ServerCollections(PointCollections):
     async def _scroll(
         self, name: str, limit: int, after: PointId | None, where: Where | None
     ) -> tuple[Iterable[tuple[Any, Any]], Any]:
-        request = partial(requests.scroll, name=name, limit=limit, after=after)
-        records, following = await self._filtered(name, where, request)
+        records, following = await self._filtered(
+            name,
+            where,
+            lambda client, narrowed: client.scroll(name, narrowed, limit=limit, offset=after),
+        )
         return [(record.id, record.payload) for record in records], following
 
     async def _documents(self, name: str, limit: int) -> Sequence[LibraryDocument]:
@@ -170,7 +189,14 @@ class ServerCollections(PointCollections):
         return await self._counted(name)
 
     async def _remove(self, name: str, where: Where) -> None:
-        await self._filtered(name, where, partial(requests.remove, name=name))
+        models = await self._server.models()
+
+        def delete(client: "AsyncQdrantClient", narrowed: "Filter | None") -> Awaitable[Any]:
+            if narrowed is None:
+                raise ValueError("a filter is required")
+            return client.delete(name, models.FilterSelector(filter=narrowed), wait=True)
+
+        await self._filtered(name, where, delete)
 
     # --- asking -------------------------------------------------------------------------------------------
 
@@ -182,23 +208,35 @@ class ServerCollections(PointCollections):
             self._shapes.pop(name, None)
             raise
 
-    async def _filtered(self, name: str, where: Where | None, call: Callable[..., Awaitable[T]]) -> T:
+    async def _filtered(self, name: str, where: Where | None, call: FilteredCall[T]) -> T:
         """Send a request with a filter. If the server requires a payload index for it, the index is created."""
-        filtered = filter_of(where)
+        narrowed = await self._filter(filter_of(where))
         try:
-            return await self._server.request(partial(call, where=filtered))
+            return await self._server.request(lambda client: call(client, narrowed))
         except QdrantReply as answered:
             self._shapes.pop(name, None)
             if not where or answered.status != 400 or "index" not in answered.message.lower():
                 raise self._server.refused(answered, name) from answered
         await self._index(name, [f"metadata.{field}" for field in where])
-        return await self._server.ask(partial(call, where=filter_of(where, plain=True)), name)
+        plain = await self._filter(filter_of(where, plain=True))
+        return await self._server.ask(lambda client: call(client, plain), name)
+
+    async def _filter(self, json: dict[str, Any] | None) -> "Filter | None":
+        """Return a filter in the client's types."""
+        models = await self._server.models()
+        return None if json is None else models.Filter.model_validate(json)
 
     async def _index(self, name: str, fields: Iterable[str]) -> None:
-        """Create payload indexes if the key allows it."""
+        """Create payload indexes for filters if the key allows it."""
+        types = (await self._server.models()).PayloadSchemaType
+
+        def create(field: str) -> Call[Any]:
+            kind = types.INTEGER if field.removeprefix("metadata.") in NUMBERS else types.KEYWORD
+            return lambda client: client.create_payload_index(name, field, kind, wait=True)
+
         for field in fields:
             with suppress(QdrantReply):
-                await self._server.request(partial(requests.index, name=name, field=field))
+                await self._server.request(create(field))
 
     async def _fitting(self, name: str, width: int) -> Collection:
         """Return the collection's shape, if it fits `width`. Raises `LibraryFailed` otherwise."""
@@ -224,33 +262,49 @@ class ServerCollections(PointCollections):
             QdrantReply: when the server cannot.
         """
 
-        async def facet(key: str, where: dict[str, Any] | None = None) -> dict[str, int]:
-            return await self._server.request(
-                partial(requests.facet, name=name, key=key, limit=limit, where=where)
+        models, without = await self._server.models(), await self._filter(without_source())
+
+        async def facet(key: str, where: "Filter | None" = None) -> dict[str, int]:
+            reply = await self._server.request(
+                lambda client: client.facet(name, key, facet_filter=where, limit=limit, exact=True)
             )
+            return {str(hit.value): hit.count for hit in reply.hits}
 
         documents = await facet(DOCUMENT)
         documents.pop("", None)
-        firsts = await self._server.request(partial(requests.sources, name=name, documents=list(documents)))
-        foreign = await facet(SOURCE, equals(DOCUMENT, ""))
-        rest = await self._server.request(partial(requests.count, name=name, where=without_source()))
+        queries = [
+            models.QueryRequest(
+                limit=1, with_payload=[SOURCE], filter=await self._filter(equals(DOCUMENT, document))
+            )
+            for document in documents
+        ]
+        replies = (
+            await self._server.request(lambda client: client.query_batch_points(name, queries))
+            if queries
+            else []
+        )
+        foreign = await facet(SOURCE, await self._filter(equals(DOCUMENT, "")))
+        rest = await self._server.request(lambda client: client.count(name, without, exact=True))
         return [
             *(
-                LibraryDocument(source=source, digest=document, passages=documents[document])
-                for document, source in zip(documents, firsts, strict=True)
+                LibraryDocument(source=_source(reply.points), digest=document, passages=documents[document])
+                for document, reply in zip(documents, replies, strict=True)
             ),
             *(LibraryDocument(source=source, passages=count) for source, count in foreign.items() if source),
-            LibraryDocument(source="", passages=rest),
+            LibraryDocument(source="", passages=rest.count),
         ]
 
     async def _counted(self, name: str) -> list[LibraryDocument]:
         """Count the first `COUNTED` passages by document here."""
+
+        def scroll(after: Any) -> Call[Any]:
+            fields = list(KEYWORDS)
+            return lambda client: client.scroll(name, limit=MOST, offset=after, with_payload=fields)
+
         counts: Counter[tuple[str, str]] = Counter()
         after: Any = None
         while counts.total() < COUNTED:
-            records, after = await self._of(
-                name, partial(requests.scroll, name=name, limit=MOST, after=after, fields=KEYWORDS)
-            )
+            records, after = await self._of(name, scroll(after))
             passages = (passage_of(point.id, point.payload) for point in records)
             counts.update((passage.source, passage.document) for passage in passages)
             if after is None:
@@ -273,6 +327,11 @@ def _row(vectors: Any, shape: Collection) -> NDArray[np.float32]:
             hint="Choose another collection.",
         )
     return np.array(vector, dtype=np.float32)
+
+
+def _source(points: Sequence[Any]) -> str:
+    """Return the source of a document's first passage."""
+    return passage_of(points[0].id, points[0].payload).source if points else ""
 
 
 def _usable(name: str) -> bool:
