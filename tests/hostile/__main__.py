@@ -61,7 +61,9 @@ def table(case_outcomes: list[tuple[Case, Outcome]]) -> str:
 
 def _result(outcome: Outcome) -> str:
     result = str(outcome.reason or "read")
-    detail = f" ({outcome.detail})" if outcome.detail else ""
+    # The name of a case says what is wrong with its address.
+    named = outcome.reason is SkipReason.BLOCKED
+    detail = f" ({outcome.detail})" if outcome.detail and not named else ""
     return result + (", suspect" if outcome.page and outcome.page.has_strong_sign else "") + detail
 
 

@@ -86,9 +86,9 @@ ADDRESSES = (
     ),
     *_blocked(
         "Networks that are not public",
-        ten="http://10.0.0.1/",
-        one_seven_two="http://172.16.0.1/",
-        one_nine_two="http://192.168.0.1/",
+        private_10="http://10.0.0.1/",
+        private_172_16="http://172.16.0.1/",
+        private_192_168="http://192.168.0.1/",
         link_local="http://169.254.1.1/",
         cloud_metadata="http://169.254.169.254/latest/meta-data/",
         container_metadata="http://169.254.170.2/v2/credentials/",
