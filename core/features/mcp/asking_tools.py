@@ -16,9 +16,8 @@ from core.features.api.responses.scores import Scores
 from core.features.api.run_following import RunStep, refusal_of
 from core.features.api.sessions import Endpoint
 from core.features.api.strict_json import Question, Strict
-from core.features.mcp.calls import Call
+from core.features.mcp.calls import Call, Result, Tool
 from core.features.mcp.documents import RunId, document_id, shown
-from core.features.mcp.tool import Result, Tool
 from core.run.state import Run, RunStatus
 
 Settings = Annotated[

@@ -1,4 +1,4 @@
-"""A call of a tool: its caller, the service behind it, its progress, and links to the pages."""
+"""A tool, and a call of it: its caller, the service behind it, its progress, and links to the pages."""
 
 import asyncio
 import time
@@ -8,12 +8,15 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
+from pydantic import BaseModel, ConfigDict
+
 from core.analysis.progress import PhaseState, phase_progress
 from core.config.permissions import Caller
 from core.errors import BadInput
 from core.features.api.run_following import RunFollower, RunStep
 from core.features.api.service import Service
 from core.features.api.sessions import Session
+from core.features.api.strict_json import Strict
 from core.run.run_ids import refuse_link
 from core.run.state import Run
 from core.text.sanitize import one_line
@@ -137,3 +140,25 @@ class _Progress:
 def texts(values: Mapping[str, object]) -> dict[str, str]:
     """Return the values that are not empty as texts."""
     return {name: str(value) for name, value in values.items() if value not in (None, "")}
+
+
+class Result(BaseModel):
+    """The result of a tool."""
+
+    model_config = ConfigDict(frozen=True, use_attribute_docstrings=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tool:
+    """A tool as clients list it, and the work of a call."""
+
+    name: str
+    title: str
+    description: str
+    arguments: type[Strict]
+    result: type[Result]
+    work: Callable[[Call, Any], Awaitable[Result]]
+    reads_only: bool = True
+    """Whether a call changes nothing but the history, to which every question is added."""
+    reaches_out: bool = False
+    """Whether a call may search the web, fetch pages or ask a model server."""

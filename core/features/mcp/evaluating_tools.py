@@ -18,8 +18,7 @@ from core.features.evaluate.metrics.retrieval_metrics import CONTEXT_TOKENS, DOC
 from core.features.evaluate.results import Results
 from core.features.evaluate.services.experiments import Experiments
 from core.features.evaluate.statistics.significance import Interval
-from core.features.mcp.calls import Call
-from core.features.mcp.tool import Result, Tool
+from core.features.mcp.calls import Call, Result, Tool
 from core.runtime.event_loop import TaskStatus
 from core.text.sanitize import pluralize
 

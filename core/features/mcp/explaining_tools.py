@@ -20,9 +20,8 @@ from core.config.knobs import Knobs
 from core.errors import BadInput
 from core.features.api.strict_json import Strict
 from core.features.mcp.asking_tools import Settings
-from core.features.mcp.calls import Call
+from core.features.mcp.calls import Call, Result, Tool
 from core.features.mcp.documents import Passage, RunId, document_id, passage, shown
-from core.features.mcp.tool import Result, Tool
 from core.run.state import Run
 from core.stages.rank import require_texts
 

@@ -14,9 +14,8 @@ from core.features.api.routes.history import RunLine
 from core.features.api.run_following import refusal_of
 from core.features.api.sessions import Endpoint
 from core.features.api.strict_json import Strict
-from core.features.mcp.calls import Call, texts
+from core.features.mcp.calls import Call, Result, Tool, texts
 from core.features.mcp.documents import document_id, page_of, shown
-from core.features.mcp.tool import Result, Tool
 from core.run.state import Run, RunStatus
 from core.text.sanitize import SEEN, one_line, pluralize
 

@@ -13,8 +13,7 @@ from pydantic import ValidationError
 from core.config.version import __version__
 from core.errors import INTERNAL_ERROR, INTERNAL_ERROR_HINT, OpenQueryError
 from core.features.mcp import asking_tools, evaluating_tools, explaining_tools, reading_tools
-from core.features.mcp.calls import Call, Callers
-from core.features.mcp.tool import Tool
+from core.features.mcp.calls import Call, Callers, Tool
 from core.serving.problems import Refusal, faults
 from core.text.sanitize import json_without_surrogates, one_line
 
