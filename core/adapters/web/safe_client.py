@@ -13,7 +13,6 @@ import httpcore
 
 from core.adapters.network_failure import network_failure
 from core.adapters.web.body_limits import Decompressor
-from core.adapters.web.freshness import freshness_lifetime
 from core.adapters.web.networks import EMPTY_ALLOWLIST, AddressAllowlist
 from core.adapters.web.politeness import HostLimits
 from core.adapters.web.robots import ROBOTS_LIMIT, Robots
@@ -23,7 +22,7 @@ from core.adapters.web.transport import Transport
 from core.config.knobs import ReadKnobs
 from core.model import Document, SkipReason, Unreadable
 from core.reading.file_types import declared_type, readable_type, refuse_type
-from core.text.http_headers import header_number, retry_after
+from core.text.http_headers import freshness_lifetime, header_number, retry_after
 
 USER_AGENT = "OpenQuery/0.1 (+https://github.com/openquery)"
 MAX_REDIRECTS = 5

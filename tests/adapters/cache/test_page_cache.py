@@ -7,11 +7,11 @@ import pytest
 from core.adapters.cache.disk_cache import DiskCache
 from core.adapters.cache.page_cache import CachedExtract, CachedWeb
 from core.adapters.cache.write_behind_cache import WriteBehindCache
-from core.adapters.web.freshness import UNSAID, freshness_lifetime
 from core.adapters.web.networks import AddressAllowlist
 from core.adapters.web.safe_client import SafeWeb
 from core.config.knobs import ReadKnobs
 from core.model import Article, Document, Extractor, SkipReason, Unreadable
+from core.text.http_headers import UNSAID, freshness_lifetime
 from tests.services.loopback import Loopback, Reply, Request
 
 NOW = 1_700_000_000.0
