@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.adapters.models.integers import integer_products
-from core.adapters.models.integers.onnx_runtime import onnx_runtime
+from core.adapters.models.integers.integer_products import onnx_runtime
 from core.errors import EmbedFailed
 from core.model import Embeddings, ModelUsage, Usage
 from core.ports import OnRetry

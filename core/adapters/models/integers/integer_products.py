@@ -8,12 +8,11 @@ library chooses kernels, and a virtual machine may hide or invent a flag.
 from __future__ import annotations
 
 import functools
+import os
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-
-from core.adapters.models.integers.onnx_runtime import onnx_runtime
 
 SLOW_AND_EXACT = ("session.x64quantprecision", "1")
 """The session option for CPUs whose fast kernels overflow: twice the time, but the same result as on others."""
@@ -48,3 +47,14 @@ def _product(rows: int) -> Any:
     options.inter_op_num_threads = 1
     session = onnxruntime.InferenceSession(str(PRODUCT), options, providers=["CPUExecutionProvider"])
     return session.run(None, {"x": np.full((rows, DEPTH), 255, dtype=np.uint8)})[0]
+
+
+def onnx_runtime() -> Any:
+    """Import ONNX Runtime with its telemetry off. The import is slow, and not every command embeds."""
+    # From 1.29 on, the package's builds for Linux and macOS send usage to Microsoft, with an identifier that they store
+    # on disk. They read this variable when they are loaded, and then do neither.
+    os.environ["ORT_DISABLE_TELEMETRY"] = "1"
+    import onnxruntime
+
+    onnxruntime.disable_telemetry_events()
+    return onnxruntime
