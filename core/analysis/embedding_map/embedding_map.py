@@ -1,17 +1,23 @@
-"""Embedding map: texts of a run, projected to two dimensions by PCA."""
+"""Embedding map: texts of a run, projected to two dimensions by PCA or UMAP."""
 
+import warnings
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from importlib.util import find_spec
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core.analysis.embedding_map.text_vectors import Vectors, embed_texts
+from core.errors import BadInput
 from core.model import Index
 from core.ports import Embed
 from core.run.state import Run
 
+UMAP_MIN_POINTS, UMAP_MAX_POINTS = 16, 5000
+"""The fewest points for UMAP, and the most, because more take too long."""
+_UMAP_NEIGHBOURS = 15
 _OVERSAMPLING = 6
 """Oversampling: extra directions to compute, so that few iterations suffice."""
 _ITERATIONS = 8
@@ -187,3 +193,41 @@ def neighbours(embedding_map: EmbeddingMap, point: int, count: int = 10) -> tupl
     cosine: NDArray[np.float32] = embedding_map.vectors @ embedding_map.vectors[point]
     order = [other for other in np.argsort(-cosine, kind="stable").tolist() if other != point]
     return tuple((other, float(cosine[other])) for other in order[:count])
+
+
+def has_umap() -> bool:
+    """Return whether the optional package umap-learn is installed."""
+    return find_spec("umap") is not None
+
+
+def umap_projection(embedding_map: EmbeddingMap) -> EmbeddingMap:
+    """Return the map projected by UMAP (McInnes, Healy and Melville, 2018) by cosine, reproducibly with a fixed seed.
+
+    `explained` is (0, 0), because UMAP explains no share of the variance.
+
+    Raises:
+        BadInput: when the package is missing, or there are too few points or too many.
+    """
+    count = len(embedding_map.points)
+    if not has_umap():
+        raise BadInput("UMAP is not installed.", hint="Run: pip install -r requirements-umap.txt")
+    if not UMAP_MIN_POINTS <= count <= UMAP_MAX_POINTS:
+        raise BadInput(
+            f"UMAP needs {UMAP_MIN_POINTS} to {UMAP_MAX_POINTS:,} points; there are {count:,}.",
+            hint="Use the PCA projection.",
+        )
+    from umap import UMAP
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # UMAP warns that a fixed seed means one thread
+        model = UMAP(
+            n_neighbors=min(_UMAP_NEIGHBOURS, count - 1),
+            min_dist=0.1,
+            metric="cosine",
+            random_state=0,
+            n_jobs=1,
+        )
+        points = np.asarray(model.fit_transform(embedding_map.vectors), dtype=np.float32)
+    points = np.nan_to_num(points - points.mean(axis=0))
+    projection = Projection(points=points, question=points[-1], explained=(0.0, 0.0))
+    return replace(embedding_map, projection=projection)

@@ -6,8 +6,13 @@ from typing import Any
 
 import streamlit as st
 
-from core.analysis.embedding_map.embedding_map import EmbeddingMap, PointKind, embedding_map, neighbours
-from core.analysis.embedding_map.umap_projection import umap_projection
+from core.analysis.embedding_map.embedding_map import (
+    EmbeddingMap,
+    PointKind,
+    embedding_map,
+    neighbours,
+    umap_projection,
+)
 from core.analysis.rankings.ranked_passages import RankedPassage, ranked_passages, sampled
 from core.errors import BadInput
 from core.run.state import Run

@@ -7,8 +7,7 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from core.analysis.embedding_map.embedding_map import passage_projection
-from core.analysis.rankings.nearest_passages import nearest_passages
-from core.analysis.rankings.ranked_passages import RankedPassage
+from core.analysis.rankings.ranked_passages import RankedPassage, nearest_passages
 from core.analysis.rankings.score_curve import ScoreCurve
 from core.run.state import Run
 from core.text.sanitize import pluralize

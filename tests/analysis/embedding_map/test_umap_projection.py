@@ -3,8 +3,7 @@ import sys
 import numpy as np
 import pytest
 
-from core.analysis.embedding_map.embedding_map import embedding_map
-from core.analysis.embedding_map.umap_projection import installed, umap_projection
+from core.analysis.embedding_map.embedding_map import embedding_map, has_umap, umap_projection
 from core.errors import BadInput
 from tests.analysis.sample import run_of
 from tests.stages.fakes import WordEmbed
@@ -20,8 +19,8 @@ MANY = run_of(
 
 
 async def test_missing_package_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "umap", None)  # as if it were not installed
-    assert not installed()
+    monkeypatch.setitem(sys.modules, "umap", None)  # as if it were not has_umap
+    assert not has_umap()
     projected = await embedding_map(MANY, WordEmbed())
     assert projected is not None
     with pytest.raises(BadInput, match=r"requirements-umap\.txt"):

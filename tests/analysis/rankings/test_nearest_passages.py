@@ -1,4 +1,4 @@
-from core.analysis.rankings.nearest_passages import nearest_passages
+from core.analysis.rankings.ranked_passages import nearest_passages
 from tests.analysis.sample import WIDTH, run_of
 from tests.services.openai_server import vector
 
