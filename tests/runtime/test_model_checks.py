@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from core.adapters.models.model_names import listed_name
 from core.config.access import Access
 from core.config.knobs import Knobs
 from core.config.settings import Settings
@@ -13,6 +12,7 @@ from core.errors import ChatFailed
 from core.runtime.engine import Engine
 from core.runtime.engine_parts import ProbeState
 from core.runtime.health import chat_works, probes
+from core.runtime.wiring.model_lists import listed_name
 from tests.services.openai_server import MODEL, FakeOpenAI
 
 OFFERED = ("llama3.2:latest", "Qwen3-8B", "acme/mill-7b", "gpt-mini", "other/gpt-mini", "mistral:7b")

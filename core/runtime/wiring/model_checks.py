@@ -7,11 +7,10 @@ from dataclasses import dataclass, replace
 from cachetools import LRUCache
 
 from core.adapters.models.model_http import host_of
-from core.adapters.models.model_names import listed_name, same_model
 from core.config.access import NO_ACCESS, Access
 from core.errors import ChatFailed
 from core.model import Message
-from core.runtime.wiring.model_lists import server_key
+from core.runtime.wiring.model_lists import listed_name, same_model, server_key
 from core.runtime.wiring.model_servers import UNNAMED_MODEL, ModelServer
 from core.runtime.wiring.models import Models
 
