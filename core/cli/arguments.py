@@ -6,7 +6,6 @@ import argparse
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from core.cli.runs_arguments import add_runs_arguments
 from core.cli.shared_arguments import (
     EXIT_CODES,
     add_address,
@@ -19,6 +18,8 @@ from core.runtime.features import Command, features
 if TYPE_CHECKING:
     from core.config.schema import Parameter
 
+MOST_LISTED = 500
+"""The most runs to read, equal to the history's."""
 FLAGS = {
     "run.method": ("--method",),
     "run.max_steps": ("--max-steps",),
@@ -193,6 +194,38 @@ def _add_knob(group: argparse._ArgumentGroup, knob: Parameter) -> None:
         )
 
 
+def _add_runs_arguments(runs: argparse.ArgumentParser) -> None:
+    """Add the arguments: an action with its runs, filters, and the form of the output."""
+    from core.run.state import RunStatus
+
+    runs.add_argument(
+        "action",
+        nargs="?",
+        choices=["list", "show", "delete", "quote"],
+        default="list",
+        help="default: list; quote answers again with sentences of the sources",
+    )
+    runs.add_argument("ids", nargs="*", metavar="RUN", help="of all but list: ids of runs")
+    filters = runs.add_argument_group("filters of the list")
+    filters.add_argument("--words", default="", metavar="TEXT", help="words that the question contains")
+    filters.add_argument(
+        "--status",
+        dest="statuses",
+        action="append",
+        choices=[str(status) for status in RunStatus],
+        default=[],
+        help="may be repeated",
+    )
+    filters.add_argument(
+        "--tag", dest="tags", action="append", default=[], metavar="TAG", help="may be repeated"
+    )
+    filters.add_argument(
+        "--limit", type=int, default=20, metavar="N", help="the newest N of them (default 20)"
+    )
+    runs.add_argument("--json", dest="as_json", action="store_true", help="print one JSON object a line")
+    add_connections(runs)
+
+
 COMMANDS: Mapping[str, Command] = {
     "ask": Command("cli.main.ask_in_terminal", "answer a question", _add_ask_arguments),
     "chat": Command(
@@ -205,7 +238,7 @@ COMMANDS: Mapping[str, Command] = {
     "runs": Command(
         "cli.runs.runs_in_terminal",
         "list, show or delete the runs of the history",
-        add_runs_arguments,
+        _add_runs_arguments,
         "List the runs of the history, newest first: those of every page, command and HTTP request. The filters "
         "are those of the history.",
     ),

@@ -8,11 +8,11 @@ from datetime import datetime
 from typing import Any
 
 from core.analysis.history import matching_runs, summary_usage
+from core.cli.arguments import MOST_LISTED
 from core.cli.ask import AnswerPrinter
 from core.cli.ask_since import print_json
 from core.cli.printing import print_json_line, print_note, print_text
 from core.cli.progress_lines import PhaseLines
-from core.cli.runs_arguments import MOST_LISTED
 from core.cli.shared_arguments import settings_of
 from core.config.egress import EgressPolicy
 from core.config.prices import Prices
