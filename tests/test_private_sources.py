@@ -20,7 +20,7 @@ from core.features.library.ingests import Upload
 from core.features.library.services.connections import LibraryConnections
 from core.followups import reembed, retune
 from core.model import AnswerKind, Severity
-from core.model.labels import Grade, Label
+from core.model.passages import Grade, Label
 from core.run.state import Run, RunStatus
 from core.runtime.event_loop import TaskStatus
 from core.runtime.health import egress_report

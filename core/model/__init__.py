@@ -14,10 +14,8 @@ from core.model.chat import (
     ToolFunction,
     content_text,
 )
-from core.model.client_requests import NO_CLIENT, ClientRequest, ClientTaskKind
-from core.model.conversation import AnswerFrom, Exchange, Turn
+from core.model.conversation import NO_CLIENT, AnswerFrom, ClientRequest, ClientTaskKind, Exchange, Turn
 from core.model.hits import Author, Hit, HitOrigin, Phase, Query, Result, SearchReply, Skip
-from core.model.labels import Grade, Label
 from core.model.library import Collection, LibraryDocument, LibraryPassage, Neighbour
 from core.model.notices import CAVEAT, QUOTED, Notice, Severity
 from core.model.pages import (
@@ -38,7 +36,9 @@ from core.model.pages import (
     readable,
 )
 from core.model.passages import (
+    Grade,
     Index,
+    Label,
     Passage,
     Place,
     Ranking,

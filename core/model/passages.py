@@ -1,9 +1,10 @@
-"""Passages with their places, the index, the ranking and the numbered sources."""
+"""Passages with their places and labels, the index, the ranking and the numbered sources."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from enum import IntEnum
 from itertools import count
 
 from core.model.arrays import Floats, Rows
@@ -162,3 +163,22 @@ def context_numbers(ranking: Ranking, index: Index, taken: Mapping[str, int]) ->
     """
     free = count(max(taken.values(), default=0) + 1)
     return {row: taken.get(index.passages[row].id) or next(free) for row in ranking.context}
+
+
+class Grade(IntEnum):
+    """The relevance of a text. The number is its gain in nDCG."""
+
+    NOT_RELEVANT = 0
+    PARTLY = 1
+    RELEVANT = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Label:
+    """The grade of `text`, which was at `place` when it was labelled."""
+
+    place: Place
+    digest: str
+    """The digest of the page's whole text."""
+    text: str
+    grade: Grade
