@@ -8,8 +8,8 @@ from typing import Any
 import httpx
 from pydantic import SecretStr
 
-from core.adapters.search.searxng_answers import DirectAnswers
 from core.adapters.search.searxng_reply import (
+    DirectAnswers,
     InstanceConfig,
     Instances,
     line,
