@@ -11,8 +11,7 @@ from itertools import islice
 from urllib.parse import unquote_plus
 
 from core.injection.invisible_text import readable
-from core.injection.rule_matching import QUOTE_LENGTH, REACH, MatchSpans, match_rules, sign
-from core.injection.rules import rules
+from core.injection.rule_matching import QUOTE_LENGTH, REACH, MatchSpans, match_rules, rules, sign
 from core.injection.text_folding import Folded, fold
 from core.model import InjectionKind, InjectionSign
 from core.text.sanitize import one_line
