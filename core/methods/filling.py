@@ -11,8 +11,8 @@ from core.run.events import Note, PhaseEnded, Ranked
 from core.run.recorder import Recorder
 from core.run.state import Run
 from core.run.transitions import with_batch
+from core.stages.embedding.batching import embed_rows
 from core.stages.embedding.cascade import candidate_rows
-from core.stages.embedding.embedding_calls import embed_rows
 from core.stages.rank import rank
 from core.text.sanitize import plural, pluralize
 

@@ -24,9 +24,8 @@ from core.run.events import (
     PhaseStarted,
 )
 from core.stages.chunk import folded
-from core.stages.embedding.batching import batched
+from core.stages.embedding.batching import batched, vectors_of
 from core.stages.embedding.cascade import EmbeddingPriority
-from core.stages.embedding.embedding_calls import vectors_of
 from core.stages.embedding.vector_buffer import VectorBuffer, Vectors
 from core.stages.time_budget import UNLIMITED, TimeBudget
 
