@@ -14,9 +14,8 @@ from markdown_it import MarkdownIt
 from core.config.prices import SHIPPED, Prices
 from core.errors import BadInput
 from core.features.share.answer_export import answer_document, heading_anchor
-from core.features.share.bibliography import bibtex, csl_json, ris
+from core.features.share.bibliography import Reference, bibtex, csl_json, references, ris
 from core.features.share.html_export import html_export
-from core.features.share.references import Reference, references
 from core.features.share.tables import hits_parquet, pages_parquet, passages_csv, passages_parquet
 from core.features.share.without_texts import without_texts
 from core.run.codec import run_to_json
