@@ -9,7 +9,7 @@ from core.model import Answer, AnswerKind, ClientRequest, ClientTaskKind, Messag
 from core.ports import Chat, Ports
 from core.run import events as e
 from core.stages.answer import AnswerBrokeOff, covered, streamed_answer
-from core.stages.conversation.history import recent
+from core.stages.conversation.follow_up import recent
 from core.stages.metered_models import MeteredChat
 from core.stages.run_budget import RunBudget
 from core.text.sanitize import sanitize

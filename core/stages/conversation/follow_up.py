@@ -17,13 +17,12 @@ from core.run.events import Emit, Event, ModelUsed, Note
 from core.run.state import Run
 from core.stages.answering.answer_prompt import history_blocks
 from core.stages.conversation.coverage import Coverage, embedded_coverage
-from core.stages.conversation.history import dropped_note, recent
 from core.stages.conversation.term_expansion import expanded_question
 from core.stages.egress import admitted_history
 from core.stages.metered_models import MeteredChat, read_queries
 from core.stages.time_budget import UNLIMITED, TimeBudget, timeout_of
 from core.text.query_parser import QueryReader
-from core.text.sanitize import CHARACTERS_A_TOKEN, one_line
+from core.text.sanitize import CHARACTERS_A_TOKEN, one_line, pluralize, truncate
 
 HISTORY_TOKENS = 3000
 """The maximum estimated tokens of a conversation that a rewrite reads."""
@@ -247,3 +246,25 @@ async def draft_after(
 
 def _range(knobs: Knobs) -> tuple[SearchScope, tuple[str, ...]]:
     return knobs.search.origin, knobs.search.collections
+
+
+def recent(history: Sequence[Exchange], tokens: int) -> tuple[Exchange, ...]:
+    """Return the newest exchanges within `tokens` estimated tokens. They are in order, oldest first.
+
+    Questions are kept whole. The oldest kept answer may be cut to the remaining room.
+    """
+    kept: list[Exchange] = []
+    room = tokens * CHARACTERS_A_TOKEN
+    for exchange in reversed(history):
+        answer_room = room - len(exchange.question)
+        if answer_room <= 0:
+            break
+        kept.append(replace(exchange, answer=truncate(exchange.answer, answer_room)))
+        room = answer_room - len(exchange.answer)
+    return tuple(reversed(kept))
+
+
+def dropped_note(dropped: int) -> str:
+    """Return the note that old exchanges were dropped, or ""."""
+    left_out = pluralize(dropped, "earlier question")
+    return f"The history was cut to its budget of tokens: {left_out} left out." if dropped else ""

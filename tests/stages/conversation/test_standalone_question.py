@@ -12,10 +12,11 @@ from core.model import Exchange, Message, Phase, StreamChunk
 from core.run.events import Event, ModelUsed, Note
 from core.stages.conversation.follow_up import (
     StandaloneQuestion,
+    dropped_note,
+    recent,
     rewrite_prompt,
     standalone_question,
 )
-from core.stages.conversation.history import dropped_note, recent
 from core.stages.conversation.term_expansion import expanded_question
 from tests.growth import LINEAR, growth, repeated
 from tests.services.openai_server import FakeOpenAI, failure, streamed
