@@ -16,8 +16,7 @@ from starlette.types import ASGIApp, Scope
 from core.config.settings import Settings
 from core.config.version import __version__
 from core.errors import OpenQueryError
-from core.features.api.middleware.authorization import Guard
-from core.features.api.middleware.head_requests import HeadRequests
+from core.features.api.middleware import Guard, HeadRequests
 from core.features.api.routes import config, connect, health, history, questions, uploads
 from core.features.api.service import Service
 from core.runtime.features import features

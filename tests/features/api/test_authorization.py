@@ -12,7 +12,7 @@ from fastapi import FastAPI, Request
 from pydantic import SecretStr
 
 from core.config.settings import Settings
-from core.features.api.middleware.authorization import Guard, authorization_refusal, tokens
+from core.features.api.middleware import Guard, authorization_refusal, tokens
 from core.serving import problems
 from tests.features.api.conftest import QUESTION, Api, Serve, serving, settings
 

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 from starlette.types import Message, Receive, Scope, Send
 
-from core.features.api.middleware.head_requests import HeadRequests
+from core.features.api.middleware import HeadRequests
 
 
 async def test_work_ends_when_its_caller_leaves_before_headers() -> None:

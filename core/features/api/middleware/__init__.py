@@ -1,1 +1,0 @@
-"""ASGI middleware: who may call, under which name, and how large a body may be."""
