@@ -32,7 +32,7 @@ HOSTILE = (
 def test_reading_a_message_takes_linear_time(piece: str) -> None:
     def read(text: str) -> None:
         find_task(text, text[:8000])
-        find_question(text, QUESTION_LIMIT)
+        find_question(text)
 
     assert growth(repeated(piece), read, MESSAGE_LIMIT // 10, MESSAGE_LIMIT) < LINEAR
 
@@ -43,6 +43,6 @@ def test_prompt_that_is_cut_anywhere_is_read() -> None:
     begins = prompt.index("<chat_history>\n") + len("<chat_history>\n")
     for end in range(len(prompt)):
         task = find_task(prompt[:end])
-        assert len(find_question(prompt[:end], QUESTION_LIMIT)) <= QUESTION_LIMIT
+        assert len(find_question(prompt[:end])) <= QUESTION_LIMIT
         assert task is None or task.kind is ClientTaskKind.TITLE
         assert task is not None or end <= begins

@@ -261,7 +261,7 @@ async def list_local_models(base_url: str) -> tuple[str, ...]:
     `base_url` is the server's root, with or without `/v1`.
     """
     root = base_url.rstrip("/").removesuffix("/v1")
-    if not await _accepts_connections(root, _LOCAL_SECONDS):
+    if not await _accepts_connections(root):
         return ()
     try:
         offered = await list_models(f"{root}/v1", timeout=_LOCAL_SECONDS)
@@ -270,14 +270,14 @@ async def list_local_models(base_url: str) -> tuple[str, ...]:
     return tuple(name for name in offered if not any(mark in name.lower() for mark in _NOT_CHAT))
 
 
-async def _accepts_connections(address: str, seconds: float) -> bool:
+async def _accepts_connections(address: str) -> bool:
     """Check whether an address accepts connections. If not, the import of the package is spared."""
     try:
         url = urlsplit(address)
         if not url.hostname:
             return False
         port = url.port or (443 if url.scheme == "https" else 80)
-        async with asyncio.timeout(seconds):
+        async with asyncio.timeout(_LOCAL_SECONDS):
             _, writer = await asyncio.open_connection(url.hostname, port)
     except (OSError, ValueError):  # TimeoutError is an OSError
         return False

@@ -93,7 +93,7 @@ _ENDS = 4_000
 def asked_in(message: str) -> str:
     """Return the question of an earlier message, or its beginning if it asks nothing."""
     ends = message if len(message) <= 2 * _ENDS else f"{message[:_ENDS]}\n\n{message[-_ENDS:]}"
-    return find_question(ends, QUESTION_LIMIT) or one_line(ends, QUESTION_LIMIT)
+    return find_question(ends) or one_line(ends, QUESTION_LIMIT)
 
 
 def _digests(owner: str, exchanges: Sequence[Exchange]) -> Iterator[str]:

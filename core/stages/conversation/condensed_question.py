@@ -1,6 +1,5 @@
 """Write a question for a long message that contains none."""
 
-import asyncio
 import secrets
 from dataclasses import dataclass
 
@@ -10,7 +9,6 @@ from core.model import Message, Phase
 from core.ports import Chat
 from core.run.events import Emit
 from core.stages.metered_models import MeteredChat, read_queries
-from core.stages.time_budget import UNLIMITED, TimeBudget, timeout_of
 from core.text.chat.prompt_parts import paragraphs
 from core.text.query_parser import QueryReader
 from core.text.sanitize import one_line, scrub_for_prompt
@@ -34,26 +32,20 @@ class CondensedQuestion:
     """A note for a person on the question's author."""
 
 
-async def condensed_question(
-    message: str, chat: Chat | None, emit: Emit, budget: TimeBudget = UNLIMITED
-) -> CondensedQuestion:
+async def condensed_question(message: str, chat: Chat | None, emit: Emit) -> CondensedQuestion:
     """Ask the chat model for the question behind a message.
 
-    Without a model, or if its reply is empty, late or an error, the beginning of the message is the question. Never
+    Without a model, or if its reply is empty or an error, the beginning of the message is the question. Never
     raises `ChatFailed`.
     """
     reason = "No chat model is connected"
     if chat:
         reason = f"{chat.identity} wrote none"
         try:
-            async with asyncio.timeout(timeout_of(budget.rewriting_left)):
-                text = await _condensed(message, MeteredChat(chat, Phase.PLAN, emit))
-            if text:
+            if text := await _condensed(message, MeteredChat(chat, Phase.PLAN, emit)):
                 return CondensedQuestion(
                     text=text, note=f"The message asks no question, so {chat.identity} wrote one from it."
                 )
-        except TimeoutError:
-            reason = f"{chat.identity} wrote none in time"
         except ChatFailed as error:
             reason = f"none could be written ({error.message.rstrip('.')})"
     first = next(iter(paragraphs(message)), message)

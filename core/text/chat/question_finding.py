@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 
+from core.config.questions import QUESTION_LIMIT
 from core.text.chat.prompt_parts import elements, paragraphs, without
 from core.text.sanitize import one_line
 from core.text.sentences import sentences
@@ -64,8 +65,8 @@ _PARAGRAPH = 400
 """The most characters of a paragraph that may be a question as a whole, among others."""
 
 
-def find_question(text: str, limit: int) -> str:
-    """Return the question of a message, in at most `limit` characters, or "".
+def find_question(text: str) -> str:
+    """Return the question of a message, in at most `QUESTION_LIMIT` characters, or "".
 
     A message within the limit is the question, unless it is a client's template or a letter that asks nothing. Otherwise
     the question is the first of these: the element or label for a question (`<user_query>`, `Question:`), the text after or before the material of a
@@ -73,22 +74,22 @@ def find_question(text: str, limit: int) -> str:
     """
     text = text.strip()
     labelled = _in_template(text)
-    if labelled and len(labelled) <= limit:
+    if labelled and len(labelled) <= QUESTION_LIMIT:
         return labelled
     parts = elements(text)
-    material = parts if len(text) > limit else tuple(part for part in parts if part.is_context)
+    material = parts if len(text) > QUESTION_LIMIT else tuple(part for part in parts if part.is_context)
     if material:
         after = text[material[-1].end :].strip()
         before = text[: material[0].start].strip()
         for beside in (after, before):
             whole = beside if beside is after and len(beside) <= _PARAGRAPH else ""
-            if asked := (whole if "\n\n" not in beside else "") or _last_asking(beside, limit) or whole:
+            if asked := (whole if "\n\n" not in beside else "") or _last_asking(beside) or whole:
                 return _without_label(asked)
-    elif len(text) <= limit:
-        return "" if _is_letter(text) and not _last_asking(text, limit) else text
+    elif len(text) <= QUESTION_LIMIT:
+        return "" if _is_letter(text) and not _last_asking(text) else text
     outside = without(text, parts).strip()
-    asked = _last_asking(labelled or outside, limit)
-    return asked or (text if len(text) <= limit else "")
+    asked = _last_asking(labelled or outside)
+    return asked or (text if len(text) <= QUESTION_LIMIT else "")
 
 
 def _is_letter(text: str) -> bool:
@@ -137,7 +138,7 @@ def _in_template(text: str) -> str:
     return line if _QUESTION_MARK.search(line) else value
 
 
-def _last_asking(text: str, limit: int) -> str:
+def _last_asking(text: str) -> str:
     """Return the last paragraph or sentence that asks, or "".
 
     Both ends of a text come before its middle, because a pasted letter may contain a question. The end comes first,
@@ -154,12 +155,12 @@ def _last_asking(text: str, limit: int) -> str:
         ends.reverse()
     for requests in (False, True):
         for block in ends:
-            if asked := _asking(block, limit, asks if requests or len(block) <= _PARAGRAPH else None):
+            if asked := _asking(block, asks if requests or len(block) <= _PARAGRAPH else None):
                 return asked
-    return next((asked for block in reversed(blocks) if (asked := _asking(block, limit, None))), "")
+    return next((asked for block in reversed(blocks) if (asked := _asking(block, None))), "")
 
 
-def _asking(paragraph: str, limit: int, asks: re.Pattern[str] | None) -> str:
+def _asking(paragraph: str, asks: re.Pattern[str] | None) -> str:
     """Return a short asking paragraph, or the last asking sentence of a longer one, or "".
 
     Without requests that match `asks` only question marks count: “list the sails” inside a letter is not a question.
@@ -172,8 +173,8 @@ def _asking(paragraph: str, limit: int, asks: re.Pattern[str] | None) -> str:
     if not asking:
         return ""
     whole = one_line(paragraph, len(paragraph) + 1)
-    if len(whole) > min(_PARAGRAPH, limit):
-        whole = next((sentence for sentence in reversed(asking) if len(sentence) <= limit), "")
+    if len(whole) > min(_PARAGRAPH, QUESTION_LIMIT):
+        whole = next((sentence for sentence in reversed(asking) if len(sentence) <= QUESTION_LIMIT), "")
     return _without_label(whole)
 
 

@@ -66,7 +66,7 @@ def read_messages(request: ChatRequest, *, accepts_instructions: bool) -> ReadMe
             return _task(task, last, others, history, notes)
     if task := find_task(message, instructions, earlier):
         return _task(task, message, instructions, said, notes)
-    question = find_question(message, QUESTION_LIMIT)
+    question = find_question(message)
     is_part = question != message
     if is_part and question:
         notes += (f"The question was taken from a message of {pluralize(len(message), 'character')}.",)
