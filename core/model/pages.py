@@ -62,6 +62,7 @@ class SkipReason(StrEnum):
     CONSENT_WALL = "cookie wall"
     LOGIN_WALL = "login wall"
     NOT_FOUND = "soft 404"
+    MOVED = "moved"
     EMPTY = "no article text"
 
 

@@ -32,7 +32,7 @@ _REFERENCE = re.compile("&#(?:[xX]0*[eE]0[0-9a-fA-F]{3}|0*91[78][0-9]{3});")
 
 _UNDRAWN = (SkipReason.NEEDS_JAVASCRIPT, SkipReason.EMPTY)
 """Reasons for which the text that a page declares in its structured data is read instead."""
-EDITION = 15
+EDITION = 16
 """Version of the extraction. A new one makes cached documents be extracted again."""
 
 
@@ -87,7 +87,7 @@ def _html(document: Document, extractor: Extractor) -> Article:
 
         extraction = extract_accurate(html, document.url, dated=bool(facts.date), signed=bool(facts.author))
     try:
-        reject_non_articles(extraction.text, facts.title, html)
+        reject_non_articles(extraction.text, facts.title, html, document.url)
     except Unreadable as error:
         if error.reason in _UNDRAWN and len(facts.body) > len(extraction.text):
             extraction = replace(extraction, text=facts.body, extractor="structured data")

@@ -141,7 +141,7 @@ WORDS = (
     page_case(
         _W,
         "a page that sends its readers on",
-        S.EMPTY,
+        S.MOVED,
         document("", "<meta http-equiv='refresh' content='0;url=http://127.0.0.2:9/'>"),
         visits=1,
     ),

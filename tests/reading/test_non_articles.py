@@ -239,3 +239,38 @@ def test_short_article_is_read_without_the_request_for_consent_beside_it(attribu
     text = extract(document).text
     assert lock in text
     assert "partners" not in text
+
+
+LEAD = '<meta http-equiv="refresh" content="0; url=new/page.html">'
+
+
+@pytest.mark.parametrize("extractor", Extractor)
+@pytest.mark.parametrize(
+    "body",
+    [
+        f'{LEAD}<p>Redirecting to... <a href="new/page.html">new/page.html</a>.</p>',
+        "<META content=\"5;URL='new/page.html'\" HTTP-EQUIV=Refresh><p>This page has moved. You should be sent on at once.</p>",
+        f"{LEAD}<script>location.replace('new/page.html' + location.hash)</script>",
+    ],
+)
+def test_page_that_only_leads_elsewhere_is_told(body: str, extractor: Extractor) -> None:
+    with pytest.raises(Unreadable, match=r"moved: the page only leads to new/page\.html"):
+        read(body, extractor)
+
+
+LOCK = "<main><h1>The lock</h1><p>It has two basins of equal length, and has never frozen over.</p></main>"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        '<meta http-equiv="refresh" content="60">' + LOCK,
+        '<meta http-equiv="refresh" content="5; url=/?again">' + LOCK,
+        '<meta http-equiv="refresh" content="300; url=/elsewhere">' + LOCK,
+        "<noscript>" + LEAD + "</noscript>" + LOCK,
+        "<!--[if lt IE 9]>" + LEAD + "<![endif]-->" + LOCK,
+        LEAD + LOCK.replace("</p>", " Its keeper lends ropes." * 20 + "</p>"),
+    ],
+)
+def test_page_that_is_loaded_again_or_has_a_text_is_read(body: str) -> None:
+    assert "two basins of equal length" in read(body)

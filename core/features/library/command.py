@@ -92,7 +92,7 @@ async def _report(ingest: RunningIngest) -> int:
         await asyncio.sleep(max(_POLL_SECONDS, 9 * (time.monotonic() - began)))
     counts = progress.counts
     print_note(
-        f"{counts[TaskState.DONE]} added, {counts[TaskState.SKIPPED]} already there, {counts[TaskState.FAILED]} failed; "
+        f"{counts[TaskState.DONE]} added, {counts[TaskState.SKIPPED]} left out, {counts[TaskState.FAILED]} failed; "
         f"{pluralize(progress.passages, 'passage')} in {progress.seconds:.1f} s. {progress.message}".rstrip()
     )
     if progress.state is not IngestState.DONE:

@@ -34,8 +34,8 @@ COMMANDS: Mapping[str, Command] = {
         "Add documents to a collection: PDF, HTML, Markdown, text, office files (DOCX, PPTX, XLSX, ODT, "
         "ODP, ODS, RTF, DOC, PPT, XLS, XLSB), EPUB, CSV, or a zip of them. A document that the collection already "
         "has is neither read nor embedded again.",
-        "Output: one line a document: + added, = already there, ! failed, with the reason. Exit codes: 0 all are "
-        "in the collection, 4 some failed, 9 the ingest was interrupted; the same command resumes it.",
+        "Output: one line a document: + added, = left out (it is there already, or the page only leads to another), "
+        "! failed, with the reason. Exit codes: 0 none failed, 4 some failed, 9 the ingest was interrupted; the same command resumes it.",
     ),
 }
 

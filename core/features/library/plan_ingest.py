@@ -4,6 +4,7 @@ import os
 import re
 import stat
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -28,6 +29,10 @@ from core.text.sanitize import one_line, pluralize
 
 NAME_LIMIT = 300
 """The most characters of a document's name."""
+_PAGES = frozenset({".html", ".htm", ".xhtml"})
+_HEAD = 16_000
+"""Bytes of a web page in which it may ask not to be indexed."""
+_UNINDEXED = re.compile(rb"""<meta\b(?=[^<>]*\bname\s*=\s*["']?robots\b)[^<>]*\bnoindex\b""", re.IGNORECASE)
 _SYSTEM_FILE = re.compile(r"(?:^|/)(?:__MACOSX/|\.(?!\.?/)|Thumbs\.db$|desktop\.ini$)")
 
 
@@ -91,9 +96,14 @@ def _tasks(source: IngestSource, limits: IngestLimits) -> Iterator[IngestTask]:
             base = Path(name.replace("\\", "/")).name
             yield file_task(document_name(base) or "unnamed", body, limits)
         case Folder(path=path):
-            for name, file in _files_below(path, limits):
+            files = list(_files_below(path, limits))
+            unindexed = _unindexed([file for _, file in files if isinstance(file, Path)])
+            for name, file in files:
                 if isinstance(file, Unreadable):
                     yield failed_task(name, file)
+                elif file in unindexed:
+                    reason = "the page asks not to be indexed, like a printable copy or an old address"
+                    yield IngestTask(kind=TaskKind.FILE, name=name, state=TaskState.SKIPPED, reason=reason)
                 else:
                     yield IngestTask(kind=TaskKind.PATH, name=name, location=str(file))
         case Address(url=url):
@@ -154,6 +164,20 @@ def _files_below(path: Path, limits: IngestLimits) -> Iterator[tuple[str, Path |
             yield document_name(str(file.relative_to(root.parent))), readable
     for failure in failures:
         yield document_name(str(Path(failure.filename).relative_to(root.parent))), _not_readable(failure)
+
+
+def _unindexed(files: Sequence[Path]) -> frozenset[Path]:
+    """Return the web pages that ask not to be indexed. There are none if most pages of the folder ask so."""
+    pages = [file for file in files if file.suffix.lower() in _PAGES]
+    asking = frozenset(page for page in pages if _UNINDEXED.search(_head(page)))
+    return asking if 2 * len(asking) < len(pages) else frozenset()
+
+
+def _head(file: Path) -> bytes:
+    """Return the first bytes of a file, or none of one that cannot be read."""
+    with suppress(OSError), file.open("rb") as opened:
+        return opened.read(_HEAD)
+    return b""
 
 
 def _walk(root: Path, failures: list[OSError]) -> Iterator[Path]:

@@ -146,7 +146,8 @@ class RunningIngest:
         try:
             ended = await self._ingest_task(task)
         except Unreadable as why:
-            ended = replace(self._tasks[task.number], state=TaskState.FAILED, reason=str(why))
+            state = TaskState.SKIPPED if why.reason is SkipReason.MOVED else TaskState.FAILED
+            ended = replace(self._tasks[task.number], state=state, reason=str(why))
         except (LibraryFailed, EmbedFailed, WorkersFailed) as error:
             await self._retry(task, error)
             return

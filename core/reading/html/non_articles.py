@@ -1,4 +1,4 @@
-"""Detection of pages without an article: walls, soft 404s, JavaScript pages.
+"""Detection of pages without an article: walls, soft 404s, JavaScript pages, and those that lead elsewhere.
 
 Walls ask for cookies or a login. An article about cookies, logins or missing pages must pass. So a page is
 rejected only if its text is short and its words are a wall's, addressed to the reader.
@@ -8,9 +8,13 @@ from __future__ import annotations
 
 import html as html_entities
 import re
+from contextlib import suppress
 from dataclasses import dataclass
+from urllib.parse import urljoin, urlsplit
 
 from core.model import CAPTCHA, SkipReason, Unreadable
+from core.reading.html.html_parsing import parse_html
+from core.text.sanitize import one_line
 from core.text.tokenization import HAN, HANGUL, KANA, SOUTHEAST_ASIAN
 
 _MIN_LETTERS = 20
@@ -124,6 +128,9 @@ _EMPTY_ROOT = re.compile(
     re.IGNORECASE,
 )
 _TAG = re.compile(r"<[^>]*>")
+_LEADS_TO = re.compile(r"""\s*(\d{0,4})[\d.]{0,9}\s*[;,]\s*url\s*=\s*["']?([^"'\s]{1,2000})""", re.IGNORECASE)
+_SOON = 30
+"""The most seconds after which a page that leads elsewhere does so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,15 +158,17 @@ class MarkupSigns:
         )
 
 
-def reject_non_articles(text: str, title: str, html: str) -> None:
+def reject_non_articles(text: str, title: str, html: str, url: str) -> None:
     """Return when the text may be an article.
 
     Raises:
-        Unreadable: NEEDS_JAVASCRIPT, CONSENT_WALL, LOGIN_WALL, NOT_FOUND or EMPTY.
+        Unreadable: MOVED, NEEDS_JAVASCRIPT, CONSENT_WALL, LOGIN_WALL, NOT_FOUND or EMPTY.
     """
     weight = len(text) + (len(_CJK.findall(text)) if len(text) < _MAX_WALL_WEIGHT else 0)
     if weight >= _MAX_WALL_WEIGHT:
         return
+    if weight < _NOTICE_WEIGHT and (target := _leads_to(html, url)):
+        raise Unreadable(SkipReason.MOVED, f"the page only leads to {target}")
     signs = MarkupSigns.of(html)
     letters = _letters(text)
     spoken = f"{title}\n{text}"
@@ -181,6 +190,30 @@ def reject_non_articles(text: str, title: str, html: str) -> None:
         login = sum(cue.search(spoken) is not None for cue in _LOGIN_CUES)
         if login >= 2 or (login and (signs.password_field or weight < _NOTICE_WEIGHT // 2)):
             raise Unreadable(SkipReason.LOGIN_WALL, "the page asks to sign in or subscribe")
+
+
+def _leads_to(html: str, url: str) -> str:
+    """Return where a page sends its readers by itself, as written, or "".
+
+    Its own address does not count, nor an element that serves readers without scripts alone.
+    """
+    if "refresh" not in html.lower():
+        return ""
+    for element in parse_html(html).iterfind(".//meta[@http-equiv][@content]"):
+        leads = _LEADS_TO.match(element.get("content"))
+        if not leads or element.get("http-equiv").strip().lower() != "refresh":
+            continue
+        if next(element.iterancestors("noscript"), None) is not None or int(leads[1] or 0) > _SOON:
+            continue
+        with suppress(ValueError):  # no address
+            if _page(urljoin(url, leads[2])) != _page(url):
+                return one_line(leads[2], 200)
+    return ""
+
+
+def _page(url: str) -> tuple[str, str]:
+    parts = urlsplit(url)
+    return parts.netloc, parts.path
 
 
 def consent_cues(text: str) -> int:

@@ -136,7 +136,7 @@ async def test_question_finds_the_answering_page_of_a_pdf(tmp_path: Path) -> Non
         "+ Cats, asleep.md: 1 passage",
         "+ paper.pdf: 3 passages, 4 pages",
     ]
-    assert err.decode().startswith("2 added, 0 already there, 0 failed; 4 passages")
+    assert err.decode().startswith("2 added, 0 left out, 0 failed; 4 passages")
     assert process.returncode == 0
     async with Engine(Settings(data=tmp_path / "data", ollama_url="", workers=1)) as engine:
         (best, *others) = await engine.part(LibraryConnections).library.search(
