@@ -32,6 +32,7 @@ FORMS = {
     "range with a dash": ("Tea cools [1–2, 3].", "Tea cools [1][2][3]."),
     "blanks": ("Tea cools [ 2 ].", "Tea cools [2]."),
     "page": ("Tea cools [2, p. 14] [2, S. 14].", "Tea cools [2] [2]."),
+    "passage": ("Tea cools [1:0][2:3] [1:0, 3:112] [2:10-12].", "Tea cools [1][2] [1][3] [2]."),
     "hash": ("Tea cools [#2].", "Tea cools [2]."),
     "citation": ("Tea cools [citation:1][citation:3].", "Tea cools [1][3]."),
     "cite": ("Tea cools [cite: 1, 2].", "Tea cools [1][2]."),

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass
 from html import unescape
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import urlsplit, urlunparse
 
 from cachetools import LRUCache, TTLCache
 
@@ -44,7 +44,11 @@ def results(reply: Mapping[str, Any]) -> tuple[Result, ...]:
     sent = reply.get("results")
     groups = [sent] if isinstance(sent, dict) and "url" in sent else listed(sent)
     rows = [row for group in groups for row in (group if isinstance(group, list) else [group])]
-    addressed = [(url, row) for row in rows if isinstance(row, dict) and (url := address(row.get("url")))]
+    addressed = [
+        (url, row)
+        for row in rows
+        if isinstance(row, dict) and (url := address(row.get("url")) or _joined(row.get("parsed_url")))
+    ]
     return tuple(_result(row, url, rank) for rank, (url, row) in enumerate(addressed, 1))
 
 
@@ -125,6 +129,12 @@ def address(url: object) -> str:
     except ValueError:
         return ""
     return url if parts.scheme in {"http", "https"} and parts.hostname else ""
+
+
+def _joined(parsed: object) -> str:
+    """Return the address whose six parts SearXNG sends besides it, or alone."""
+    parts = listed(parsed)
+    return address(urlunparse(parts)) if len(parts) == 6 and all(isinstance(p, str) for p in parts) else ""
 
 
 INSTANCES = 64

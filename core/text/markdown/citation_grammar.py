@@ -67,7 +67,9 @@ _SIGN = rf"{_GAP}(?:(?:n[°º]|[:：._#№=-]){_GAP})?#?"
 """Separators of a label and its number."""
 _LABEL = rf"(?P<label>(?:{_WORD}[ \t_-])?{_WORD}){_SIGN}"
 _CIRCLES = "①②③④⑤⑥⑦⑧⑨⑩⑪⑫⑬⑭⑮⑯⑰⑱⑲⑳❶❷❸❹❺❻❼❽❾❿"
-_NUMBER = rf"(?:\^?\d{{1,6}}\^?|[{_CIRCLES}])"
+_PASSAGE = r":(?:\d{1,3}[–-]\d{1,3}|\d{3}|\d)(?!\d)"
+"""The passage of a source, as in [1:0]. Two digits alone are minutes or a verse."""
+_NUMBER = rf"(?:\^?\d{{1,6}}\^?(?:{_PASSAGE})?|[{_CIRCLES}])"
 _COMMA = rf"{_GAP}(?:[,;，、；&+–—‑~～-]{_GAP}(?:(?:{_any(_CONJUNCTIONS)}){_GAP})?|(?:{_any(_CONJUNCTIONS)}){_GAP})"
 _LIST = rf"(?P<numbers>{_NUMBER}(?:{_COMMA}(?:{_WORD}{_SIGN})?{_NUMBER}){{0,50}})"
 # A title may have brackets, escaped or one level deep.
@@ -360,7 +362,7 @@ def _numbers(inside: str, *, lenient: bool) -> tuple[tuple[int, ...], bool]:
     The numbers are empty if the text is no list of numbers. An unknown word ends a `lenient` list, because it begins a
     title.
     """
-    inside = inside.translate(_RAISED_DIGITS)
+    inside = re.sub(_PASSAGE, "", inside.translate(_RAISED_DIGITS))
     found: dict[int, None] = {}
     last, dash, is_range = None, False, False
     for token in _TOKEN.finditer(inside):

@@ -180,6 +180,8 @@ THOUGHTS = (
     Report("end mark alone, other name", text(f"The user may ponder. {THOUGHT}</thinking>\n{ANSWER}"), thought=f"The user may ponder. {THOUGHT}"),
     Report("end mark first", text("</think>\n\n", ANSWER)),
     Report("two thoughts", text("<think>Tides I ponder.</think>\n<think>Ponds I ponder.</think>", ANSWER), thought="Tides I ponder.\nPonds I ponder."),
+    Report("a thought within a thought", text("<think>I ponder <think>mills</think> and ponder ponds</think>", ANSWER), thought="I ponder <think>mills\nand ponder ponds"),
+    Report("a thought about the tag", text("<think>I ponder the <think> tag of models.</think>", ANSWER), thought="I ponder the <think> tag of models."),
     Report("a thought between", text(HALVES[0], "ebb [1]. <think>I ponder ponds.</think> ", "Ponds store the flood [2]."), thought="I ponder ponds."),
     Report("a thought after", text(ANSWER, "\n<think>Did I ponder enough?</think>"), thought="Did I ponder enough?"),
     Report("a thought within a sentence", text("Tide mills turn <think>I ponder when</think> at ebb [1]. Ponds store the flood [2]."), thought="I ponder when"),

@@ -167,7 +167,13 @@ async def test_malformed_rows_are_left_out_and_long_ones_cut(instance, adapter):
             "engine": "e",
             "publishedDate": "2024-05-06",
         },
-        {"url": "http://a.example/3", "engines": ["a", None, "b"], "publishedDate": None},
+        {"url": None, "parsed_url": ["javascript", "", "alert(1)", "", "", ""]},
+        {"parsed_url": ["http", "a.example", 7]},
+        {
+            "parsed_url": ["http", "a.example", "/3", "", "", ""],
+            "engines": ["a", None, "b"],
+            "publishedDate": None,
+        },
     ]
     instance.replies = [json_reply({"results": rows, "unresponsive_engines": [["x", "timeout"], ["y"], 3]})]
     reply = await adapter("x", SearchKnobs())

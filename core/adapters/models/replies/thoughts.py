@@ -97,6 +97,8 @@ class ThoughtSplitter:
         self._code = _CodeTracker()
         self._mentions = 0
         """The number of opening marks that are part of the text."""
+        self._nested = 0
+        """The number of thoughts opened within the first thought."""
         self._closing: Mark | None = None
         """A closing mark without an opening mark, until the following text is known."""
         self._closed = False
@@ -181,6 +183,10 @@ class ThoughtSplitter:
     def _counts(self, mark: Mark, place: int, *, final: bool) -> bool | None:
         """Check that a mark is used and not part of the text. None while that depends on later text."""
         before, after = self._buffer[place : mark.start], self._buffer[mark.end :]
+        if self._family == mark.family == "think" and mark.kind is Kind.OPEN:
+            opens = self._opens((self._last + before).rpartition("\n")[2], after, final=final)
+            self._nested += bool(opens and not self._text and (self._thought_begun or before.strip()))
+            return None if opens is None else False
         if self._family:
             return self._ends_thought(mark, before, after, final=final)
         code = self._code.after(before)
@@ -256,6 +262,9 @@ class ThoughtSplitter:
 
     def _closes(self, line: str, after: str, *, final: bool) -> bool | None:
         """Check that an unopened closing mark is used. It may be a word of a text about such marks."""
+        if self._nested:
+            self._nested -= 1
+            return True
         if self._mentions:
             return False
         following = after.lstrip(" \t")
@@ -296,7 +305,7 @@ class ThoughtSplitter:
 
     def _end_thought(self) -> None:
         self._family, self._closed, self._after = "", True, True
-        self._suspect = self._suspect and bool(self._text)
+        self._suspect = self._nested > 0 or (self._suspect and bool(self._text))
 
     def _close_unopened(self, mark: Mark, *, followed: bool) -> Iterator[StreamChunk]:
         """Turn text before an unopened closing mark into a thought."""
