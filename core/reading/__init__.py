@@ -163,7 +163,7 @@ def _other(document: Document) -> Article:
     Raises:
         Unreadable: the errors of the readers, and UNSUPPORTED for any other media type.
     """
-    from core.reading import plain_text, sitemap
+    from core.reading import mail, plain_text, sitemap
     from core.reading.office import epub, tables
     from core.reading.office.reader import read_office
     from core.reading.pdf.reader import read_pdf
@@ -173,6 +173,8 @@ def _other(document: Document) -> Article:
         file_types.PDF: read_pdf,
         file_types.EPUB: epub.read_epub,
         file_types.SITEMAP: sitemap.read_sitemap,
+        file_types.MAIL: mail.read_mail,
+        file_types.MAILBOX: mail.read_mailbox,
     }
     of_text: dict[str, Callable[[str], Article]] = {
         "text/plain": plain_text.read_markdown if _marked(document) else plain_text.read_text,
@@ -189,6 +191,6 @@ def _other(document: Document) -> Article:
         article = read_text(decode(document.body, document.charset))
     else:
         raise Unreadable(SkipReason.UNSUPPORTED, document.media_type or "no type")
-    if document.media_type in _WITHOUT_LANGUAGE:
+    if document.media_type in _WITHOUT_LANGUAGE and article.extractor != "notebook":
         return article
     return _in_its_language(article)

@@ -27,13 +27,14 @@ OFFICE_NAMES = {
 """Office formats, with the names of their files."""
 EPUB = "application/epub+zip"
 CSV = "text/csv"
+MAIL, MAILBOX = "message/rfc822", "application/mbox"
 HTML = frozenset({"text/html", "application/xhtml+xml"})
 ZIP = "application/zip"
 PDF = "application/pdf"
 SITEMAP = "application/vnd.openquery.sitemap"
 """A list of addresses for robots, plain or packed with gzip. It is read as one address per line."""
 
-DOCUMENTS = "a PDF, office file (.docx, .pptx, .xlsx, .odt, .odp, .ods, .rtf, .doc, .ppt, .xls, .xlsb), EPUB, HTML, Markdown, text or CSV file"
+DOCUMENTS = "a PDF, office file (.docx, .pptx, .xlsx, .odt, .odp, .ods, .rtf, .doc, .ppt, .xls, .xlsb), EPUB, HTML, Markdown, text or CSV file, notebook (.ipynb), letters (.eml, .mbox) or subtitles (.srt, .vtt)"
 """Readable formats, for messages."""
 
 _BY_NAME = {
@@ -48,7 +49,12 @@ _BY_NAME = {
     ".tsv": CSV,
     ".tab": CSV,
     ".json": "application/json",
+    ".ipynb": "application/json",
     ".xml": "application/xml",
+    ".srt": "text/plain",
+    ".vtt": "text/plain",
+    ".eml": MAIL,
+    ".mbox": MAILBOX,
 }
 _OF_PAGES = frozenset({".css", ".js", ".mjs", ".cjs"})
 """Style sheets and scripts of web pages."""
@@ -60,6 +66,8 @@ _BELIEVED = (
     "text/markdown",
     "application/json",
     "application/xml",
+    MAIL,
+    MAILBOX,
     PDF,
 )
 _OFFICE = {
@@ -94,6 +102,11 @@ _READABLE = {
     "text/json": "application/json",
     "text/xml": "application/xml",
     "application/xml": "application/xml",
+    "text/vtt": "text/plain",
+    "text/srt": "text/plain",
+    "application/x-subrip": "text/plain",
+    MAIL: MAIL,
+    MAILBOX: MAILBOX,
 }
 _UNSPECIFIC = frozenset(
     {"", "application/octet-stream", "binary/octet-stream", "application/force-download", "unknown/unknown"}

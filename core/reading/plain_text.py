@@ -1,8 +1,9 @@
-"""Text formats except HTML: plain text, Markdown, JSON, feeds and other XML."""
+"""Text formats except HTML: plain text, Markdown, JSON, feeds and other XML, subtitles and notebooks."""
 
 import json
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
@@ -19,7 +20,9 @@ from core.reading.normalization import (
     normalize_code,
     paragraphs,
 )
+from core.reading.notebooks import is_notebook, notebook_markdown
 from core.reading.office.tables import add_table
+from core.reading.subtitles import are_subtitles, read_subtitles
 from core.reading.text_builder import TextBuilder
 from core.text.superscripts import lowered, raised
 
@@ -50,7 +53,9 @@ _GAP = object()
 
 
 def read_text(text: str) -> Article:
-    """Read plain text, up to `MAX_CHARACTERS`."""
+    """Read plain text, up to `MAX_CHARACTERS`. Subtitles are read as what is spoken."""
+    if are_subtitles(text):
+        return read_subtitles(text)
     return Article(
         text=normalize(text[:MAX_CHARACTERS]), extractor="plain text", left_out=left_out(len(text))
     )
@@ -190,7 +195,7 @@ def _headings(text: str) -> Iterator[tuple[int, int, str]]:
 
 
 def read_json(text: str) -> Article:
-    """Read JSON as lines of `path: value`.
+    """Read JSON as lines of `path: value`, and a notebook as Markdown.
 
     Blank lines separate the objects of a list.
 
@@ -201,6 +206,8 @@ def read_json(text: str) -> Article:
         value = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise Unreadable(SkipReason.BROKEN, "not valid JSON") from error
+    if is_notebook(value):
+        return replace(read_markdown(notebook_markdown(value)), extractor="notebook")
     rest = _json_lines(value)
     lines = list(islice(rest, _LONGEST_JSON_LINES))
     more = next(rest, None) is not None

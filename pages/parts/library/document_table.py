@@ -27,6 +27,8 @@ KINDS = {
     file_types.DOCX: "Word",
     file_types.DOC: "Word",
     file_types.RTF: "RTF",
+    file_types.MAIL: "letter",
+    file_types.MAILBOX: "mailbox",
     file_types.ODT: "OpenDocument",
     **dict.fromkeys((file_types.PPTX, file_types.PPT, file_types.ODP), "slides"),
     **dict.fromkeys((file_types.XLSX, file_types.XLSB, file_types.XLS, file_types.ODS), "spreadsheet"),

@@ -1,0 +1,168 @@
+"""Letters (EML) and mailboxes (MBOX) become text: who wrote to whom and when, and the words."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from email import message_from_bytes
+from email.header import decode_header, make_header
+from email.message import Message
+from email.utils import getaddresses, parsedate_to_datetime
+from itertools import islice
+
+from core.model import Article, SkipReason, Unreadable
+from core.reading.html.dom_cleaning import remove_hidden_lxml
+from core.reading.html.html_parsing import parse_html, truncate_html
+from core.reading.html.rewriting import rewrite_markup
+from core.reading.html.text_blocks import block_text
+from core.reading.normalization import MAX_CHARACTERS, clean_line, paragraphs
+from core.reading.text_builder import TextBuilder
+from core.reading.unread import unread_notice
+from core.text.decoding import decode
+
+_LETTER = re.compile(rb"(?:\A|(?<=\n\n)|(?<=\r\n\r\n))From [^\r\n]{1,500}\r?\n(?=[!-9;-~]{1,100}:)")
+"""The line before each letter of a mailbox."""
+_QUOTED_FROM = re.compile(rb"^>(>*From )", re.MULTILINE)
+_MOST_PARTS = 1_000
+_ENOUGH = 0.6
+"""Share of the letters of a letter's HTML from which its plain text is read in place of it."""
+_SOFT = re.compile(r"(?<=\S) \r?\n(?=\S)")
+"""A line end that the program of the sender added (RFC 3676)."""
+
+
+def read_mail(body: bytes) -> Article:
+    """Read a letter, with the letters in it.
+
+    Its subject, sender and day are title, author and date.
+
+    Raises:
+        Unreadable: BROKEN when it has no head.
+    """
+    return _read([body])
+
+
+def read_mailbox(body: bytes) -> Article:
+    """Read the letters of a mailbox. Each is a section.
+
+    Raises:
+        Unreadable: BROKEN when it has none.
+    """
+    places = [match.span() for match in _LETTER.finditer(body)] or [(0, 0)]
+    ends = [start for start, _ in places[1:]]
+    letters = (body[start:end] for (_, start), end in zip(places, [*ends, len(body)], strict=True))
+    return _read(_QUOTED_FROM.sub(rb"\1", letter) for letter in letters)
+
+
+def _read(bodies: Iterable[bytes]) -> Article:
+    out, unread, hidden = TextBuilder(), Counter[str](), list[str]()
+    facts: dict[str, str] = {}
+    for body in bodies:
+        try:
+            message = message_from_bytes(body.removeprefix(b"\xef\xbb\xbf").lstrip())
+            if not message.keys():
+                raise Unreadable(SkipReason.BROKEN, "a letter without a head")
+            facts = facts or _facts(message)
+            for letter in (message, *_letters_within(message)):
+                _add(letter, out, unread, hidden)
+        except RecursionError as error:
+            raise Unreadable(SkipReason.BROKEN, "a letter with too many parts within parts") from error
+        if out.full:
+            break
+    article = out.article(
+        "mail", title=facts.get("Subject", ""), author=facts.get("From", ""), date=facts.get("Date", "")
+    )
+    return replace(
+        article, hidden="\n".join(filter(None, hidden)), left_out=unread_notice(unread, article.left_out)
+    )
+
+
+def _add(letter: Message, out: TextBuilder, unread: Counter[str], hidden: list[str]) -> None:
+    facts = _facts(letter)
+    out.section(facts["Subject"])
+    out.block("\n".join(f"{name}: {value}" for name, value in facts.items() if value))
+    for text in _texts(letter, unread, hidden):
+        out.block(text[:MAX_CHARACTERS])
+
+
+def _facts(letter: Message) -> dict[str, str]:
+    people = {name: ", ".join(_people(letter, name)) for name in ("From", "To", "Cc")}
+    subject = next((_decoded(line) for line in _lines(letter, "Subject")), "")
+    return {**people, "Date": _day(letter), "Subject": clean_line(subject)}
+
+
+def _lines(letter: Message, name: str) -> Iterator[str]:
+    """Yield the lines of the head of this name. Bytes that should have been encoded are decoded."""
+    for other, value in letter.raw_items():
+        if other.lower() == name.lower():
+            yield decode(str(value).encode("utf-8", "surrogateescape"), None)
+
+
+def _people(letter: Message, name: str) -> Iterator[str]:
+    """Yield the people of a head's line by name, or else address."""
+    for person, address in getaddresses(list(islice(_lines(letter, name), 20)))[:50]:
+        if shown := clean_line(_decoded(person) or address):
+            yield shown
+
+
+def _day(letter: Message) -> str:
+    try:
+        return parsedate_to_datetime(next(_lines(letter, "Date"), "")).date().isoformat()
+    except (ValueError, TypeError, IndexError, OverflowError):
+        return ""
+
+
+def _decoded(text: str) -> str:
+    """Return a line of the head without its encoding (RFC 2047)."""
+    try:
+        return str(make_header(decode_header(text)))
+    except (ValueError, LookupError):
+        return text
+
+
+def _letters_within(message: Message) -> Iterator[Message]:
+    for part in islice(message.walk(), 1, _MOST_PARTS):
+        inner = part.get_payload() if part.get_content_type() == "message/rfc822" else None
+        if isinstance(inner, list):
+            yield from (letter for letter in inner[:1] if isinstance(letter, Message))
+
+
+def _texts(part: Message, unread: Counter[str], hidden: list[str]) -> Iterator[str]:
+    """Yield the texts of a letter's parts. Of alternatives one is read, and attached files are counted."""
+    kind = part.get_content_type()
+    if kind == "message/rfc822":
+        return
+    if part.is_multipart():
+        inner = [child for child in part.get_payload() if isinstance(child, Message)][:_MOST_PARTS]
+        if kind == "multipart/alternative":
+            yield _alternative([list(_texts(child, unread, hidden)) for child in inner])
+        else:
+            for child in inner:
+                yield from _texts(child, unread, hidden)
+    elif kind in ("text/plain", "text/html") and part.get_content_disposition() != "attachment":
+        yield _text(part, kind, hidden)
+    else:
+        unread["attached file"] += part.get_content_disposition() == "attachment" or bool(part.get_filename())
+
+
+def _alternative(texts: list[list[str]]) -> str:
+    """Return the plain form of a text, which comes first, or the last form if the plain one lacks much of it."""
+    joined = ["\n\n".join(filter(None, parts)) for parts in texts]
+    longest = max(map(_letters, joined), default=0)
+    return next((text for text in joined if _letters(text) >= _ENOUGH * longest), "")
+
+
+def _letters(text: str) -> int:
+    return sum(map(str.isalpha, text))
+
+
+def _text(part: Message, kind: str, hidden: list[str]) -> str:
+    payload = part.get_payload(decode=True)
+    text = decode(payload if isinstance(payload, bytes) else b"", part.get_content_charset())
+    if kind == "text/plain":
+        return _SOFT.sub(" ", text) if str(part.get_param("format")).lower() == "flowed" else text
+    try:
+        tree = parse_html(rewrite_markup(truncate_html(text)[0]))
+    except Unreadable:
+        return ""
+    hidden.append(remove_hidden_lxml(tree))
+    return paragraphs(block_text(tree))
