@@ -2,7 +2,7 @@
 
 import ctypes
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from core.text.superscripts import lowered, raised
@@ -26,8 +26,8 @@ _MIXED = re.compile(r"[\d+=−\n]")
 _CLOSING = ".,;:!?)]}\"'»”’…\r\n"
 
 
-def with_levels(text: str, page: Any) -> str:
-    """Return the text of a page with its raised and lowered parts written out.
+def with_levels(text: str, page: Any, spans: Sequence[tuple[int, int]] = ()) -> str:
+    """Return the text of a page, or of spans of it as lines, with its raised and lowered parts written out.
 
     `page` is the text page of pdfium. Its text has "106" for 10⁶, and often ends the line there.
     """
@@ -36,28 +36,27 @@ def with_levels(text: str, page: Any) -> str:
     ):  # characters beyond 16 bits, or a damaged page: the places are unknown
         return text
     characters = _Characters(page)
+    written = [_span_with_levels(text, span, characters) for span in spans or [(0, len(text))]]
+    return written[0] if not spans else "\r\n".join(map(str.strip, written))
+
+
+def _span_with_levels(text: str, span: tuple[int, int], characters: "_Characters") -> str:
     pieces: list[str] = []
-    end = 0
-    for match in _TOKEN.finditer(text):
-        start, stop = match.span()
-        if start < end or not characters.differ(start, match[0]):
+    end, last = span
+    for match in _TOKEN.finditer(text, *span):
+        if match.start() < end or not characters.differ(match.start(), match[0]):
             continue
-        spans = list(_spans(text, start, stop, characters))
-        for start, stop, level, base in spans:
+        for start, stop, level, base in list(_spans(text, *match.span(), characters)):
             # pdfium may end the line before and after the part.
             before = text[end:start]
             if before.endswith("\r\n"):
                 before = before[:-2]
             pieces += (before, (raised if level > 0 else lowered)(text[start:stop]))
             end = stop
-            if (
-                text.startswith("\r\n", stop)
-                and stop + 2 < len(text)
-                and characters.continues(base, stop + 2)
-            ):
+            if text.startswith("\r\n", stop) and stop + 2 < last and characters.continues(base, stop + 2):
                 end = stop + 2
                 pieces.append(" " * characters.is_apart(stop - 1, stop + 2))
-    return "".join((*pieces, text[end:])) if pieces else text
+    return "".join((*pieces, text[end:last]))
 
 
 def may_have_levels(page: Any) -> bool:

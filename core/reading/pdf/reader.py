@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from core.model import Article, SkipReason, Unreadable
 from core.reading.normalization import MAX_CHARACTERS, clean_line, normalize
 from core.reading.pdf.annotations import page_annotations
+from core.reading.pdf.columns import in_columns
 from core.reading.pdf.raised_text import may_have_levels, with_levels
 from core.reading.unread import unread_notice
 from core.text.content_words import function_words
@@ -199,7 +200,7 @@ def _page_text(document: Any, number: int, unread: Counter[str]) -> _PageText:
             text = ""
             if _is_coded(text_page):
                 text = text_page.get_text_range()
-                text = with_levels(text, text_page) if may_have_levels(page) else text
+                text = _in_reading_order(text, page, text_page)
             else:
                 unread[_WITHOUT_CODES] += 1
             _count_pictures(page, text, unread)
@@ -209,6 +210,16 @@ def _page_text(document: Any, number: int, unread: Counter[str]) -> _PageText:
             page.close()
     except pypdfium2.PdfiumError:
         return _PageText()
+
+
+def _in_reading_order(text: str, page: Any, text_page: Any) -> str:
+    """Return the text of a page column by column, with its raised and lowered parts written out."""
+    columns = in_columns(text, text_page)
+    if may_have_levels(page):
+        parts = [with_levels(text, text_page, spans) for spans in columns or [[]]]
+    else:
+        parts = ["\r\n".join(text[start:end].strip() for start, end in spans) for spans in columns] or [text]
+    return "\r\n".join(parts)
 
 
 def _is_coded(text_page: Any) -> bool:
