@@ -37,10 +37,33 @@ def read(folder: Path, text: str | bytes) -> dict[str, dict[str, int]]:
         "q1 0 gull 2 ann\nq2 0 heron 0 ole\n",
         "q1\tgull\t2\t1\t0.73\nq2\theron\t0\t0\t0.12\n",
         "q1,0,gull,2,2024-05-06\nq2,0,heron,0,2024-05-07\n",
+        '{"query-id": "q1", "corpus-id": "gull", "score": 2}\n{"score": 0.0, "query-id": "q2", "corpus-id": "heron"}\n',
+        '{"q1": {"gull": 2},\n "q2": {"heron": 0}}',
+        "q1 0 gull 2\rq2 0 heron 0\r\x1a",
     ],
 )
 def test_judgements_are_read_in_each_form(tmp_path: Path, text: str) -> None:
     assert read(tmp_path, text) == {"q1": {"gull": 2}, "q2": {"heron": 0}}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "query_id\tdoc_id\trelevant\nq1\tgull\tTrue\nq1\theron\tFalse\n",
+        "q1,gull,true\nq1,heron,false\n",
+        '{"qid": "q1", "docno": "gull", "is_relevant": true}\n{"qid": "q1", "docno": "heron", "is_relevant": false}\n',
+    ],
+)
+def test_truths_are_grades(tmp_path: Path, text: str) -> None:
+    assert read(tmp_path, text) == {"q1": {"gull": 1, "heron": 0}}
+
+
+@pytest.mark.parametrize(
+    "text", ['{"q1": {"gull": "good"}}', '{"q1": {"gull": 2}, "q2": 7}', '{"q1": {"gull": 2}']
+)
+def test_json_without_grades_is_refused(tmp_path: Path, text: str) -> None:
+    with pytest.raises(BadInput, match="line 1 is no"):
+        read(tmp_path, text)
 
 
 def test_encodings_of_spreadsheets_are_read(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from core.text.sanitize import plural, pluralize
 FILES = ("corpus.jsonl", "queries.jsonl")
 SPLITS = ("test", "dev", "train")
 """The splits in order of preference: the first existing file of qrels is used."""
-_QRELS, _TABLES = "qrels/", (".tsv", ".csv", ".txt", ".qrels")
+_QRELS, _TABLES = "qrels/", (".tsv", ".csv", ".txt", ".qrels", ".jsonl", ".json")
 
 
 def load(files: Mapping[str, Source], name: str) -> DataSet:

@@ -17,7 +17,8 @@ _NAMES: Mapping[str, str] = {
     "question",
     "document id": "corpus id, corpusid, doc id, docid, document id, documentid, docno, doc no, passage id, "
     "passageid, did, pid, doc, document, passage",
-    "grade": "score, relevance, relevance score, rel, grade, label, relevancy, judgement, judgment, rating, qrel",
+    "grade": "score, relevance, relevance score, rel, grade, label, relevancy, relevant, is relevant, judgement, judgment, "
+    "rating, qrel",
 }
 """The names of each column in order of preference, as `_folded` writes them."""
 _JOINTS = re.compile(r"[\s\ufeff\u200b_.:*-]+")

@@ -1,4 +1,5 @@
-"""Relevance judgements as tools write them: divided by tabs, commas, semicolons, bars or blanks, with or without a head.
+"""Relevance judgements as tools write them: divided by tabs, commas, semicolons, bars or blanks, with or without a head,
+or as JSON: an object a line, or the grades of documents by question.
 
 Three columns are question, document and grade. Four are TREC's, with an iteration in second place. A fifth is a comment,
 as are the fourth and fifth after question, document and grade. Two are a question and a relevant document. A head that names the columns decides over all. Lines that begin with `#` and are no judgement
@@ -12,14 +13,16 @@ from dataclasses import dataclass
 from itertools import islice
 
 from core.features.evaluate.data_sets.column_names import named_places
-from core.features.evaluate.data_sets.lines import BadLine
+from core.features.evaluate.data_sets.lines import FILE_VALUES, BadLine, objects
 from core.features.evaluate.data_sets.source import Source
 from core.text.decoding import decode
+from core.text.lenient_json import count_values, valid_json
 from core.text.sanitize import pluralize
 
 _NUMBER = re.compile(r"[-+]?[0-9]+(?:[.,][0-9]*)?(?:[eE][-+]?[0-9]+)?")
 _GRADE = re.compile(r"([-+]?[0-9]{1,9})(?:[.,]0*)?(?:[eE][-+]?0{1,2})?")
 """A whole number, also as programs write it: 1, 1.0, 1,0, 1.00e+00."""
+_TRUTHS = {"true": "1", "false": "0"}
 _ITERATION = re.compile(r"[Qq]?[0-9]{1,4}(?:\.[0-9])?")
 _ROUNDED = re.compile(r"[0-9](?:[.,][0-9]{1,14})?[eE]\+[0-9]{2,3}")
 """An id of more than 15 digits, as a spreadsheet rounds it."""
@@ -54,15 +57,8 @@ def read_judgements(source: Source) -> Judgements:
         OSError: when the file cannot be read.
     """
     with source.open() as file:
-        text = decode(file.read())
-    numbered = [
-        (number, line)
-        for number, line in enumerate(text.removeprefix("\ufeff").splitlines(), 1)
-        if line.strip()
-    ]
-    divide = _divider([line for _, line in numbered])
-    rows = [(number, divide(line)) for number, line in numbered]
-    rows = [(number, cells) for number, cells in rows if not _is_comment(cells)]
+        text = decode(file.read()).removeprefix("\ufeff").rstrip("\x1a\0")
+    rows = list(_json_rows(source, text) if text.lstrip().startswith("{") else _divided_rows(text))
     pairs = _are_pairs([cells for _, cells in rows])
     places = _named_places(rows[0][1]) if rows else None
     if rows and (places or not (pairs or _is_judgement(rows[0][1]) or _NUMBER.fullmatch(rows[0][1][-1]))):
@@ -75,7 +71,7 @@ def read_judgements(source: Source) -> Judgements:
         if not used or len(cells) <= max(used):
             raise BadLine(source, number, " is no judgement.", hint=_HINT)
         question, document, *stated = (cells[column] for column in used)
-        grade = _GRADE.fullmatch(*stated or "1")
+        grade = _graded(*stated or "1")
         unclear = not places and used == _TREC and not _ITERATION.fullmatch(cells[1])
         if not grade:
             raise BadLine(source, number, " is no judgement.", hint=_HINT)
@@ -88,6 +84,38 @@ def read_judgements(source: Source) -> Judgements:
             changed.append(f"line {number:,}: {question} and {document}")
         grades[question][document] = int(grade[1])
     return Judgements(dict(grades), tuple(_warnings(source, grades, changed)))
+
+
+def _divided_rows(text: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield the number and the cells of each line that is no comment."""
+    numbered = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
+    divide = _divider([line for _, line in numbered])
+    for number, line in numbered:
+        if not _is_comment(cells := divide(line)):
+            yield number, cells
+
+
+def _json_rows(source: Source, text: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield the rows of judgements in JSON after a head, with their lines."""
+    body = text.encode()
+    try:
+        whole = valid_json(body) if count_values(body) <= FILE_VALUES else None
+    except ValueError:  # an object a line
+        whole = None
+    if isinstance(whole, dict) and all(isinstance(documents, dict) for documents in whole.values()):
+        yield 1, list(_COLUMNS)
+        for question, documents in whole.items():
+            yield from ((1, [question, document, _cell(grade)]) for document, grade in documents.items())
+        return
+    names: list[str] = []
+    for number, judgement in objects(source):
+        if not names:
+            yield number, (names := list(judgement))
+        yield number, [_cell(judgement.get(name)) for name in names]
+
+
+def _cell(value: object) -> str:
+    return "" if value is None else str(value)
 
 
 def _warnings(
@@ -148,10 +176,15 @@ def _divider(lines: Sequence[str]) -> _Divider:
     )
 
 
+def _graded(cell: str) -> re.Match[str] | None:
+    """Return the match of a grade, or of a truth as one."""
+    return _GRADE.fullmatch(_TRUTHS.get(cell.lower(), cell))
+
+
 def _is_judgement(cells: Sequence[str]) -> bool:
     if len(cells) == 5:
-        return any(_GRADE.fullmatch(cells[place]) for place in (2, 3))
-    return len(cells) in (3, 4) and bool(_GRADE.fullmatch(cells[-1]))
+        return any(_graded(cells[place]) for place in (2, 3))
+    return len(cells) in (3, 4) and bool(_graded(cells[-1]))
 
 
 def _places_of_five(rows: Sequence[Sequence[str]]) -> tuple[int, ...]:
