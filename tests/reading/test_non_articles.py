@@ -274,3 +274,16 @@ LOCK = "<main><h1>The lock</h1><p>It has two basins of equal length, and has nev
 )
 def test_page_that_is_loaded_again_or_has_a_text_is_read(body: str) -> None:
     assert "two basins of equal length" in read(body)
+
+
+def test_page_of_frames_names_their_pages() -> None:
+    frames = '<frameset cols="20%,80%"><frame src="menu.html"><frame src="main.html"><noframes><body>Your browser has no frames.</body></noframes></frameset>'
+    document = Document(
+        url="https://x.example/",
+        status=200,
+        media_type="text/html",
+        charset=None,
+        body=f"<html>{frames}</html>".encode(),
+    )
+    with pytest.raises(Unreadable, match=r"only leads to its frames menu\.html, main\.html"):
+        extract(document)

@@ -146,6 +146,11 @@ def test_rows_of_a_table_name_their_columns(delimiter: str) -> None:
     )
 
 
+def test_title_above_a_table_in_a_file_is_a_line() -> None:
+    text = read(b"Mills in 2024,,\n,,\nMill,Built,Wheels\nZaan,1700,2\n", "mills.csv").text
+    assert text == "Mills in 2024\n\nMill: Zaan; Built: 1700; Wheels: 2"
+
+
 def test_table_without_column_names_is_read_unchanged() -> None:
     assert read(b"1,2\n3,4\n", "figures.csv").text == "1; 2\n3; 4"
 

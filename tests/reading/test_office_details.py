@@ -348,6 +348,11 @@ def test_years_below_a_merged_name_are_names() -> None:
     assert text == "Region: North; Revenue 2023: 1; Revenue 2024: 2"
 
 
+def test_characters_that_a_cell_writes_by_their_codes_are_read() -> None:
+    rows = [["Mill", "Note"], ["Zaan_x000D_", "two_x000A_wheels &_x0020_ _x0041__x005F_x000D_ snake_xray_"]]
+    assert read(xlsx("Mills", rows)).text == "Mill: Zaan; Note: two wheels & A_x000D_ snake_xray_"
+
+
 def test_title_above_a_table_is_a_line() -> None:
     rows = [["Mills of the north"], [], ["Mill", "Sails"], ["Zaan", "4"]]
     assert read(xlsx("Mills", rows)).text == "Mills of the north\n\nMill: Zaan; Sails: 4"

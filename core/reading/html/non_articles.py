@@ -129,6 +129,7 @@ _EMPTY_ROOT = re.compile(
 )
 _TAG = re.compile(r"<[^>]*>")
 _LEADS_TO = re.compile(r"""\s*(\d{0,4})[\d.]{0,9}\s*[;,]\s*url\s*=\s*["']?([^"'\s]{1,2000})""", re.IGNORECASE)
+_MAY_LEAD = re.compile("refresh|<frameset", re.IGNORECASE)
 _SOON = 30
 """The most seconds after which a page that leads elsewhere does so."""
 
@@ -193,13 +194,16 @@ def reject_non_articles(text: str, title: str, html: str, url: str) -> None:
 
 
 def _leads_to(html: str, url: str) -> str:
-    """Return where a page sends its readers by itself, as written, or "".
+    """Return where a page sends its readers by itself, or the pages of its frames, as written, or "".
 
     Its own address does not count, nor an element that serves readers without scripts alone.
     """
-    if "refresh" not in html.lower():
+    if not _MAY_LEAD.search(html):
         return ""
-    for element in parse_html(html).iterfind(".//meta[@http-equiv][@content]"):
+    tree = parse_html(html)
+    if frames := [source for frame in tree.iterfind(".//frameset//frame") if (source := frame.get("src"))]:
+        return one_line(f"its frames {', '.join(frames)}", 200)
+    for element in tree.iterfind(".//meta[@http-equiv][@content]"):
         leads = _LEADS_TO.match(element.get("content"))
         if not leads or element.get("http-equiv").strip().lower() != "refresh":
             continue

@@ -44,6 +44,8 @@ _WORD_PARTS = re.compile(r"word/(?:document|footnotes|endnotes)\d*\.xml")
 _DRAWINGS = re.compile(r"(?:ppt|word|xl)/(?:slides|notesSlides|charts|diagrams|drawings)/[^/]+\.xml")
 _STRINGS = re.compile(r"xl/(?:sharedStrings|worksheets/[^/]+)\.xml")
 _CHARTS = re.compile(r"(?:ppt|word|xl)/charts/chart[^/]*\.xml")
+_ESCAPE = re.compile(rb"_x([0-9A-Fa-f]{4})_")
+"""A character that a cell's text writes by its code, such as a line end."""
 _STYLED = (b"vertAlign", b"position", b"vanish", b"ruby", b"tblHeader", *REWRITTEN)
 _RICH = (b"vertAlign", b"rPh")
 
@@ -137,6 +139,7 @@ class _Rewriter:
         return _written(root)
 
     def _strings(self, part: bytes) -> bytes:
+        part = _ESCAPE.sub(_character, part)
         if not self._durations and not any(word in part for word in _RICH):
             return part
         root = xml_tree(part)
@@ -154,6 +157,13 @@ class _Rewriter:
         for number, page in enumerate(root.iterfind("{*}body/{*}presentation/{*}page"), 1):
             _mark_page(page, number, hidden=attribute(page, "style-name") in hidden)
         return _written(root)
+
+
+def _character(escape: re.Match[bytes]) -> bytes:
+    code = int(escape[1], 16)
+    if 0xD800 <= code < 0xE000 or code >= 0xFFFE:
+        return escape[0]
+    return b"&#%d;" % code if code > 0x20 else b" "
 
 
 def _written(root: Any) -> bytes:

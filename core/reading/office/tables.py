@@ -19,14 +19,14 @@ _HEADED_FROM = 3
 def read_table(text: str) -> Article:
     """Read a table with comma, semicolon, tab or bar as delimiter.
 
-    The first row names the columns, unless it holds figures.
+    The first row of several cells names the columns, unless it holds figures. Lines above it are paragraphs.
 
     Raises:
         Unreadable: BROKEN when it is no table.
     """
     out = TextBuilder()
     try:
-        add_rows(out, (cells for _, cells in delimited_rows(text)))
+        add_sheet(out, (cells for _, cells in delimited_rows(text)))
     except MalformedRow as error:
         raise Unreadable(SkipReason.BROKEN, f"no table: {error}") from error
     return out.article("table")
