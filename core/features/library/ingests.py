@@ -102,7 +102,7 @@ class TaskState(StrEnum):
     DONE = "done"
     FAILED = "failed"
     SKIPPED = "skipped"
-    """The document exists already, or the ingest was stopped before its turn."""
+    """The document exists already, is a picture or script of a folder, or its turn had not come at a stop."""
 
     @property
     def ended(self) -> bool:

@@ -33,6 +33,8 @@ _PAGES = frozenset({".html", ".htm", ".xhtml"})
 _HEAD = 16_000
 """Bytes of a web page in which it may ask not to be indexed."""
 _UNINDEXED = re.compile(rb"""<meta\b(?=[^<>]*\bname\s*=\s*["']?robots\b)[^<>]*\bnoindex\b""", re.IGNORECASE)
+_COMPANIONS = re.compile(r"(?i)\.(?:avif|bmp|css|eot|gif|ico|jpe?g|m?js|map|otf|png|svg|ttf|webp|woff2?)$")
+"""Endings of files that pages and documents refer to: fonts, pictures, scripts and style sheets."""
 _SYSTEM_FILE = re.compile(r"(?:^|/)(?:__MACOSX/|\.(?!\.?/)|Thumbs\.db$|desktop\.ini$)")
 
 
@@ -136,8 +138,17 @@ def stored_task(name: str, media_type: str, body: bytes) -> IngestTask:
 
 
 def failed_task(name: str, why: Unreadable) -> IngestTask:
-    """Return a task that failed before its bytes were stored."""
-    return IngestTask(kind=TaskKind.FILE, name=name, state=TaskState.FAILED, reason=str(why))
+    """Return a task that ended before its bytes were stored."""
+    return IngestTask(kind=TaskKind.FILE, name=name, state=state_of_unreadable(name), reason=str(why))
+
+
+def state_of_unreadable(name: str) -> TaskState:
+    """Return whether an unreadable file has failed, or is skipped.
+
+    A font, picture, script or style sheet of a folder or zip is skipped, because nobody named it as a document.
+    """
+    is_companion = "/" in name and _COMPANIONS.search(name)
+    return TaskState.SKIPPED if is_companion else TaskState.FAILED
 
 
 def _files_below(path: Path, limits: IngestLimits) -> Iterator[tuple[str, Path | Unreadable]]:

@@ -24,6 +24,7 @@ from core.features.library.add_document import IngestPorts, embed_and_store, rem
 from core.features.library.document_files import STORED_PASSAGES, passages_from_json
 from core.features.library.fetch_task import fetch_task, tasks_from_sitemap, tasks_from_zip
 from core.features.library.ingests import Ingest, IngestAction, IngestState, IngestTask, TaskKind, TaskState
+from core.features.library.plan_ingest import state_of_unreadable
 from core.model import LibraryDocument, LibraryPassage, SkipReason, Unreadable
 from core.model.library import passage_id
 from core.ports import Embed
@@ -146,7 +147,9 @@ class RunningIngest:
         try:
             ended = await self._ingest_task(task)
         except Unreadable as why:
-            state = TaskState.SKIPPED if why.reason is SkipReason.MOVED else TaskState.FAILED
+            of_page = task.kind is TaskKind.ADDRESS
+            state = TaskState.FAILED if of_page else state_of_unreadable(task.name)
+            state = TaskState.SKIPPED if why.reason is SkipReason.MOVED else state
             ended = replace(self._tasks[task.number], state=state, reason=str(why))
         except (LibraryFailed, EmbedFailed, WorkersFailed) as error:
             await self._retry(task, error)

@@ -248,6 +248,23 @@ async def test_unreadable_file_of_a_folder_is_reported_beside_the_rest(
     assert "cannot be read: File name too long" in reason
 
 
+async def test_fonts_pictures_and_scripts_of_a_saved_site_are_no_failures(
+    tmp_path: Path, open_library: OpenLibrary
+) -> None:
+    site = tmp_path / "site"
+    site.mkdir()
+    (site / "a.txt").write_text("Words of a.")
+    (site / "text.woff2").write_bytes(b"wOF2" + bytes(range(32)) * 20)
+    (site / "menu.js").write_text("let a=1;" * 500)
+    (site / "table.xyz").write_bytes(bytes(range(32)) * 20)
+    books = open_library(tmp_path / "data", limits=IngestLimits(folders=(site,)))
+    states = {name: text.partition(":")[0] for name, text in outcomes(await books.add(Folder(site))).items()}
+    companions = {"site/text.woff2", "site/menu.js"}
+    assert {name for name, state in states.items() if state == "skipped"} == companions
+    assert (states["site/a.txt"], states["site/table.xyz"]) == ("done", "failed")
+    assert outcomes(await books.add(Folder(site / "menu.js")))["menu.js"].startswith("failed")
+
+
 async def test_a_runs_pages_are_added_as_they_were_read(books: SampleLibrary) -> None:
     snippet = replace(PAGE, key="k", snippet_only=True)
     run = folded_run(records(*EVENTS, e.PageRead(snippet)))
