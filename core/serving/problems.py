@@ -12,7 +12,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict
 from starlette.exceptions import HTTPException
-from starlette.routing import Match
+from starlette.routing import Match, compile_path
 
 from core.errors import INTERNAL_ERROR, INTERNAL_ERROR_HINT, LimitReached, OpenQueryError
 from core.run.events import RunFailed
@@ -21,6 +21,9 @@ MEDIA_TYPE = "application/problem+json"
 
 CLIENT_GONE = 499
 """The client closed the connection, so this reply is not read. The number is nginx's."""
+
+_METHODS = ("DELETE", "GET", "POST", "PUT")
+_PATHS = "openapi.json below the base URL lists the paths. Clients of OpenAI's API take the base URL that ends with /v1."
 
 STATUS_OF_PART: Mapping[str, int] = {
     "input": 422,
@@ -204,14 +207,33 @@ def _invalid(error: RequestValidationError) -> Refusal:
 
 
 def _of_framework(request: Request, error: HTTPException) -> Refusal:
-    headers = {"Allow": _allowed(request)} if error.status_code == 405 else error.headers
-    return Refusal(error.status_code, str(error.detail), headers=headers)
+    path = request.scope["path"].removeprefix(request.scope.get("root_path", ""))
+    match error.status_code:
+        case 404:
+            return Refusal(404, f"There is no path {path[:200]} here.", _PATHS, headers=error.headers)
+        case 405:
+            allowed = _allowed(request, path)
+            detail = f"The path {path[:200]} has no method {request.method}."
+            return Refusal(405, detail, f"It has {allowed}.", headers={"Allow": allowed})
+    return Refusal(error.status_code, str(error.detail), headers=error.headers)
 
 
-def _allowed(request: Request) -> str:
-    """Return every method of a path. The framework itself names only the first route's."""
-    routes = (route for route in request.app.routes if route.matches(request.scope)[0] is not Match.NONE)
-    return ", ".join(sorted({method for route in routes for method in getattr(route, "methods", None) or ()}))
+def _allowed(request: Request, path: str) -> str:
+    """Return every method of a path, as the OpenAPI document has them.
+
+    The framework itself names only the first route's. The document decides, since `/ingests/resume` is none of the
+    paths `/ingests/{id}`; of paths that are not in it, the routes do.
+    """
+    document = request.app.openapi()["paths"]
+    fitting = (methods for template, methods in document.items() if compile_path(template)[0].match(path))
+    named = document.get(path) or next(fitting, None)
+
+    def has(method: str) -> bool:
+        scope = {**request.scope, "method": method}
+        return any(route.matches(scope)[0] is Match.FULL for route in request.app.routes)
+
+    allowed = [method for method in _METHODS if (method.lower() in named if named else has(method))]
+    return ", ".join(sorted([*allowed, *(["HEAD"] if "GET" in allowed else [])]))
 
 
 def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:

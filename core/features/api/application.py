@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Scope
 from core.config.settings import Settings
 from core.config.version import __version__
 from core.errors import OpenQueryError
-from core.features.api.middleware import Guard, HeadRequests
+from core.features.api.middleware import Guard, HeadRequests, TrailingSlash
 from core.features.api.routes import config, connect, health, history, questions, uploads
 from core.features.api.service import Service
 from core.runtime.features import features
@@ -67,6 +67,7 @@ def application(
         version=__version__,
         docs_url=None,  # both pages load their scripts from another host
         redoc_url=None,
+        redirect_slashes=False,
         lifespan=lifespan,
         separate_input_output_schemas=False,  # a generated client has one class for each
         generate_unique_id_function=attrgetter("name"),  # a generated client calls its methods by them
@@ -93,7 +94,7 @@ class _Documented(FastAPI):
     """An application with problems and tokens in its OpenAPI document. All replies have security headers."""
 
     def build_middleware_stack(self) -> ASGIApp:
-        served = HostCheck(super().build_middleware_stack(), self.state.service.public_hosts)
+        served = HostCheck(TrailingSlash(super().build_middleware_stack()), self.state.service.public_hosts)
         return SingleWorker(DrainRefused(SecurityHeaders(HeadRequests(served), API_POLICY)))
 
     def openapi(self) -> dict[str, Any]:

@@ -30,7 +30,7 @@ def _mounted(settings: Callable[[], Settings], runs: Callable[[], RunRegistry]) 
 
     app = create_app(runs, settings)
     # Not at the root, because /runs is a page.
-    routes = [Route("/api", lambda _request: RedirectResponse("/api/")), Mount("/api", app=app)]
+    routes = [Route("/api", lambda _request: RedirectResponse("api/")), Mount("/api", app=app)]
     # The metrics count the pages' runs from the first on.
     return Mounted(routes=routes, start=app.state.service.open)
 

@@ -1,4 +1,4 @@
-"""ASGI middleware: authorization with limits of bodies, and HEAD requests.
+"""ASGI middleware: authorization with limits of bodies, HEAD requests, and paths with a slash at their end.
 
 Without bearer tokens, only programs on this machine are served.
 """
@@ -137,3 +137,23 @@ class HeadRequests:
             answering.cancel()
             with suppress(asyncio.CancelledError):
                 await answering
+
+
+class TrailingSlash:
+    """Answers `/qa/` like `/qa`, without a redirect.
+
+    A redirect would name an address that is wrong behind a proxy below a folder, and many clients do not follow one
+    with a body.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        if scope["type"] == "http":
+            root = f"{scope.get('root_path', '')}/"
+            path = scope["path"]
+            if path.endswith("/") and path != root:
+                scope = {**scope, "path": path.rstrip("/") or root}
+        await self._app(scope, receive, send)

@@ -18,9 +18,8 @@ API_FOLDER = "/api"
 
 
 def add_endpoint(app: FastAPI) -> None:
-    """Add `/mcp` and `/mcp/` to the HTTP API."""
-    endpoint = McpEndpoint(app.state.service)
-    app.router.routes += [Route("/mcp", endpoint), Route("/mcp/", endpoint)]
+    """Add `/mcp` to the HTTP API."""
+    app.router.routes.append(Route("/mcp", McpEndpoint(app.state.service)))
 
 
 class McpEndpoint:
