@@ -20,8 +20,19 @@ SLOWEST_BODY = 50_000
 """Time limit of a request's body: BODY_SECONDS, and one second per SLOWEST_BODY bytes of its size."""
 
 
-def size_refusal(scope: Scope, limit: int) -> Refusal | None:
-    """Return the refusal of a body whose declared size is too large, or None. Undeclared bytes are counted on arrival."""
+def body_refusal(scope: Scope, limit: int) -> Refusal | None:
+    """Return the refusal of a body that is compressed or whose declared size is too large, or None.
+
+    Undeclared bytes are counted on arrival.
+    """
+    coding = Headers(scope=scope).get("content-encoding", "identity")
+    if coding.lower() != "identity":
+        return Refusal(
+            415,
+            f"A body with Content-Encoding: {coding[:40]} is not read.",
+            "Send it as it is, without that header.",
+            headers={"Accept-Encoding": "identity"},
+        )
     size = _declared_size(scope)
     if size is not None and size > limit:
         return Refusal(413, f"The body has {size:,} bytes; the limit is {limit:,}.")

@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from core.config.settings import Settings
 from core.errors import OpenQueryError
-from core.serving.body_limits import BODY_SECONDS, limited_body, size_refusal
+from core.serving.body_limits import BODY_SECONDS, body_refusal, limited_body
 from core.serving.problems import Refusal, reply
 from core.text.http_headers import host_and_port, is_loopback
 
@@ -50,7 +50,7 @@ class Guard:
             refusal: Refusal | None = Refusal(503, error.message, error.hint)
         else:
             allowed, limit = tokens(settings.api_tokens), self.limit(scope, settings)
-            refusal = authorization_refusal(scope, allowed) or size_refusal(scope, limit)
+            refusal = authorization_refusal(scope, allowed) or body_refusal(scope, limit)
         if refusal is None:
             scope["openquery.owner"] = owner(scope, with_tokens=bool(allowed))
             await self.app(scope, limited_body(scope, receive, limit, self.body_seconds), send)

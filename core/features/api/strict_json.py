@@ -1,5 +1,6 @@
 """Strict JSON bodies (RFC 8259): no NaN or infinity, no lone surrogates, bounded nesting."""
 
+import codecs
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from typing import Annotated, Any
 
@@ -32,7 +33,8 @@ _KNOBS = TypeAdapter(Knobs)
 
 class _StrictRequest(Request):
     async def json(self) -> Any:
-        return _integral(orjson.loads(await self.body()))
+        body = await self.body()
+        return _integral(orjson.loads(body.removeprefix(codecs.BOM_UTF8)))
 
 
 def _integral(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Paths that do not exist, that end with a slash, or have another method."""
+"""Paths that do not exist, end with a slash or have another method, and bodies in other forms."""
 
 import pytest
 
@@ -28,3 +28,19 @@ def test_another_method_is_told_which_there_are(api: Api, method: str, path: str
     reply = api.client.request(method, path)
     assert (reply.status_code, reply.headers["Allow"]) == (405, allowed)
     assert reply.json()["hint"] == f"It has {allowed}."
+
+
+def test_a_byte_order_mark_before_a_body_is_skipped(api: Api) -> None:
+    body = b'\xef\xbb\xbf{"query": "What is BM25?", "similarity_threshold": 1.0}'
+    api.post("/query", content=body, headers={"Content-Type": "application/json"}).raise_for_status()
+
+
+def test_a_compressed_body_is_refused_by_its_coding(api: Api) -> None:
+    reply = api.post("/qa", content=b"\x1f\x8b", headers={"Content-Encoding": "gzip"})
+    assert reply.status_code == 415
+    assert "Content-Encoding: gzip" in reply.json()["detail"]
+
+
+def test_a_blank_question_is_told_in_words(api: Api) -> None:
+    (fault,) = api.post("/qa", json={"question": " "}).json()["errors"]
+    assert fault == {"field": "question", "message": "There is no text in it."}

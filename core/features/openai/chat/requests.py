@@ -27,7 +27,7 @@ _NO_OP_VALUES: Mapping[str, tuple[Any, ...]] = {
 }
 """Parameters that ask for another kind of answer, each with the values that ask for nothing. All may be null.
 
-`tool_choice` and `function_call` ask for nothing without tools, which are refused.
+`tool_choice` and `function_call` ask for nothing without tools. With tools, "none" asks for nothing: none may be called.
 """
 
 TEXT_PARTS = ("text", "input_text", "output_text", "refusal")
@@ -129,7 +129,9 @@ class ChatRequest(LenientModel):
     """Sites to search, or with a minus sign to leave out."""
     n: Any = None
     tools: Any = None
+    tool_choice: Any = None
     functions: Any = None
+    function_call: Any = None
     response_format: Any = None
     logprobs: Any = None
     top_logprobs: Any = None
@@ -166,7 +168,12 @@ def check_request(request: ChatRequest) -> None:
         Refusal: when the model is not OpenQuery, or a parameter or part cannot be honoured; it names the field.
     """
     check_model(request.model)
-    refuse_unsupported([*unsupported_parameters(request, _NO_OP_VALUES), *_unsupported_parts(request)])
+    values = dict(_NO_OP_VALUES)
+    if request.tool_choice == "none":
+        values.pop("tools")
+    if request.function_call == "none":
+        values.pop("functions")
+    refuse_unsupported([*unsupported_parameters(request, values), *_unsupported_parts(request)])
 
 
 def refuse_unsupported(faults: Sequence[Fault]) -> None:

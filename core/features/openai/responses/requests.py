@@ -37,7 +37,7 @@ _NO_OP_VALUES: Mapping[str, tuple[Any, ...]] = {
 }
 """Parameters that ask for what is not here, each with the values that ask for nothing. All may be null.
 
-Of `text` only the format is looked at; `tool_choice` asks for nothing without tools of the client.
+Of `text` only the format is looked at, and of `tool_choice` whether it is "none", so that no tool may be called.
 """
 
 
@@ -76,6 +76,7 @@ class ResponseRequest(LenientModel):
     metadata: dict[str, str] | None = None
     """Repeated in the reply, and not stored."""
     tools: list[ClientTool] | None = None
+    tool_choice: Any = None
     text: Any = None
     conversation: Any = None
     prompt: Any = None
@@ -128,7 +129,7 @@ def _unsupported(request: ResponseRequest) -> Iterator[Fault]:
     if answer_format not in (None, {"type": "text"}):
         yield Fault(field="text.format", message="An answer is text with citations.")
     for place, tool in enumerate(request.tools or ()):
-        if not WEB_SEARCH.fullmatch(tool.type):
+        if request.tool_choice != "none" and not WEB_SEARCH.fullmatch(tool.type):
             name = f"{tool.type} {tool.name}".strip()[:80]
             yield Fault(field=f"tools.{place}", message=f"OpenQuery calls no {name}: its own search alone.")
     if isinstance(request.input, list) and request.input[-1].type.endswith("_output"):

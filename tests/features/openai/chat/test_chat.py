@@ -224,6 +224,7 @@ def test_every_role_of_the_api_may_speak(client: openai.OpenAI) -> None:
     [
         {"tools": [], "tool_choice": "auto", "n": 1, "response_format": {"type": "text"}},
         {"tool_choice": "none", "function_call": "auto", "functions": []},
+        {"tool_choice": "none", "tools": [{"type": "function", "function": {"name": "f"}}]},
         {"store": True, "user": "ann", "metadata": {"chat": "1"}, "logprobs": False, "logit_bias": {}},
         dict.fromkeys(
             (
