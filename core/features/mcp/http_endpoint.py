@@ -1,6 +1,7 @@
 """`/mcp` of the HTTP API: the tools over HTTP, started by the first request."""
 
 import asyncio
+import re
 from typing import Any
 
 from fastapi import FastAPI
@@ -15,6 +16,7 @@ from core.features.api.sessions import HEADER, Session
 
 API_FOLDER = "/api"
 """The path of the API beside the pages."""
+_PREFIX = re.compile(r"(?:/[\w.~-]{1,100}){0,9}", re.ASCII)
 
 
 def add_endpoint(app: FastAPI) -> None:
@@ -78,10 +80,15 @@ class McpEndpoint:
 
 
 def _pages(request: Request) -> str:
-    """Return the address of the pages that are served with the API, or the default address."""
+    """Return the address of the pages that are served with the API, or the default address.
+
+    A proxy that removes a folder from the path names it in X-Forwarded-Prefix.
+    """
     from core.features.mcp.calls import PAGES
 
     folder = request.scope.get("root_path", "")
     if not folder.endswith(API_FOLDER):
         return PAGES
-    return f"{request.url.scheme}://{request.url.netloc}{folder.removesuffix(API_FOLDER)}"
+    prefix = request.headers.get("x-forwarded-prefix", "").rstrip("/")
+    removed = prefix if _PREFIX.fullmatch(prefix) else ""
+    return f"{request.url.scheme}://{request.url.netloc}{removed}{folder.removesuffix(API_FOLDER)}"

@@ -16,6 +16,7 @@ from core.serving.security_headers import API_POLICY
 from core.serving.single_worker import REFUSAL
 from tests.browser import server as pages
 from tests.features.api.conftest import DEMO, QUESTION
+from tests.features.mcp.test_http import headers, message
 from tests.services.health import once_started
 from tests.services.process import own_port, serving
 
@@ -137,10 +138,16 @@ def test_service_runs_beside_the_pages_and_shares_runs(tmp_path: Path, demo_cach
         assert client.get("/api/openapi.json").json()["servers"] == [{"url": "/api"}]
         assert client.get("/api/nothing").headers["content-type"] == "application/problem+json"
         assert client.get("/api/runs", headers={"Host": "rebound.example"}).status_code == 421
+        moved = client.get("/api", follow_redirects=False).headers["Location"]
+        assert moved == "api/", "relative, for a proxy may remove a folder from the path"
+        asked = message("tools/call", name="attrition", arguments={"run": run["id"]})
+        prefixed = headers("tools/call", "attrition", **{"X-Forwarded-Prefix": "/oq"})
+        result = client.post("/api/mcp", json=asked, headers=prefixed).json()["result"]
+        assert result["structuredContent"]["link"].startswith(f"{site.url}/oq/explain?")
         for page in ("/", "/runs", f"/?run={run['id']}"):
             assert "<html" in client.get(page).text
-        headers = {"Accept": "text/event-stream", "Accept-Encoding": "gzip"}
-        with client.stream("POST", "/api/research", json={"question": QUESTION}, headers=headers) as reply:
+        streamed = {"Accept": "text/event-stream", "Accept-Encoding": "gzip"}
+        with client.stream("POST", "/api/research", json={"question": QUESTION}, headers=streamed) as reply:
             assert "content-encoding" not in reply.headers
             assert reply.headers["x-content-type-options"] == "nosniff"
             assert any(line == "event: RunDone" for line in reply.iter_lines())
