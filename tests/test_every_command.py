@@ -46,5 +46,11 @@ def test_check_reports_a_machine_on_which_nothing_is_connected(tmp_path: Path) -
 def test_serve_ends_when_its_port_is_taken(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         result = openquery(tmp_path, "serve", "--port", str(taken.getsockname()[1]))
-    assert result.code == 3
-    assert "address already in use" in result.err
+    assert result.code == 2
+    assert "Address already in use. Choose another" in result.err
+
+
+def test_an_address_that_no_machine_has_is_refused(tmp_path: Path) -> None:
+    result = openquery(tmp_path, "--host", "nowhere.invalid")
+    assert result.code == 2
+    assert result.err == "openquery: nowhere.invalid is no address of this machine. Name one by --host.\n"

@@ -1,13 +1,17 @@
 """`openquery` without a command: the server of the pages."""
 
 import argparse
+import os
 import runpy
 import signal
+import socket
 import sys
 
 from core.config.settings import ROOT, Settings
+from core.errors import BadInput
 
 INTERRUPTED = 130
+LOOPBACK = "127.0.0.1"
 
 
 def serve_pages(options: argparse.Namespace) -> int:
@@ -21,6 +25,7 @@ def serve_pages(options: argparse.Namespace) -> int:
         BadInput: when the settings are wrong.
     """
     Settings.read()
+    check_address(options.host or LOOPBACK, options.port or 0)
     values = {"--server.address": options.host, "--server.port": options.port}
     flags = [f"{name}={value}" for name, value in values.items() if value is not None]
     # `server.py` prints the address in place of Streamlit's welcome, which asks an external server for the public
@@ -33,6 +38,26 @@ def serve_pages(options: argparse.Namespace) -> int:
         if not interrupt.came:
             raise
     return INTERRUPTED if interrupt.came else 0
+
+
+def check_address(host: str, port: int) -> None:
+    """Check that a server can listen on an address, before anything is started. Any free port is 0.
+
+    Raises:
+        BadInput: when it cannot.
+    """
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        socket.create_server((host, port), family=family).close()
+    except (socket.gaierror, UnicodeError) as error:
+        raise BadInput(f"{host} is no address of this machine.", hint="Name one by --host.") from error
+    except OSError as error:
+        where = f"port {port} of {host}" if port else host
+        reason = os.strerror(error.errno or 0)  # Python's own words repeat the address
+        raise BadInput(
+            f"OpenQuery cannot listen on {where}: {reason}.",
+            hint="Choose another address by --host and --port, or end the program that uses it.",
+        ) from error
 
 
 class Interrupt:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Mapping
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
     from core.config.settings import Settings
@@ -20,6 +20,8 @@ EXIT_CODES = (
 )
 
 LAST_PORT = 65_535
+_SHOWN_USAGE = 12
+"""The most lines of a usage that is printed with an error."""
 _PERIOD = re.compile(r"([1-9]\d{0,5})([mhd])")
 _UNITS = {"m": "minutes", "h": "hours", "d": "days"}
 
@@ -45,6 +47,12 @@ class CommandParser(argparse.ArgumentParser):
         """Parse the known arguments, and return the others."""
         self.complete()
         return super().parse_known_args(args, namespace)
+
+    def error(self, message: str) -> NoReturn:
+        """Print what is wrong and exit. A usage of many lines would hide it, so it is named in place of printed."""
+        if self.format_usage().count("\n") > _SHOWN_USAGE:
+            self.exit(2, f"{self.prog}: error: {message}\nAll options: {self.prog} --help\n")
+        super().error(message)
 
 
 def add_commands(target: argparse.ArgumentParser, commands: Mapping[str, Command], **options: Any) -> None:
@@ -88,10 +96,12 @@ def period(text: str) -> timedelta:
     """Parse a period such as 30m, 6h or 2d.
 
     Raises:
-        ValueError: for any other text.
+        ArgumentTypeError: for any other text.
     """
     if not (match := _PERIOD.fullmatch(text)):
-        raise ValueError(text)
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no period; write a number and a unit, such as 30m, 6h or 2d"
+        )
     return timedelta(**{_UNITS[match[2]]: int(match[1])})
 
 

@@ -3,7 +3,7 @@
 import argparse
 import logging
 
-from core.cli.serve import INTERRUPTED, Interrupt
+from core.cli.serve import INTERRUPTED, LOOPBACK, Interrupt, check_address
 from core.config.settings import Settings
 
 API_PORT = 8000
@@ -22,7 +22,8 @@ def serve_api(options: argparse.Namespace) -> int:
 
     configure(Settings.read())
     port = API_PORT if options.port is None else options.port
+    host = options.host or LOOPBACK
+    check_address(host, port)
     interrupt = Interrupt()
-    host = options.host or "127.0.0.1"
     uvicorn.run(create_app(), host=host, port=port, log_config=None, log_level=logging.INFO)
     return INTERRUPTED if interrupt.came else 0
