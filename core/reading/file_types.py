@@ -34,7 +34,7 @@ PDF = "application/pdf"
 SITEMAP = "application/vnd.openquery.sitemap"
 """A list of addresses for robots, plain or packed with gzip. It is read as one address per line."""
 
-DOCUMENTS = "a PDF, office file (.docx, .pptx, .xlsx, .odt, .odp, .ods, .rtf, .doc, .ppt, .xls, .xlsb), EPUB, HTML, Markdown, text or CSV file, notebook (.ipynb), letters (.eml, .mbox) or subtitles (.srt, .vtt)"
+DOCUMENTS = "a PDF, office file (.docx, .pptx, .xlsx, .odt, .odp, .ods, .rtf, .doc, .ppt, .xls, .xlsb), EPUB, HTML, Markdown, text or CSV file, notebook (.ipynb), e-mail (.eml, .mbox) or subtitles (.srt, .vtt)"
 """Readable formats, for messages."""
 
 _BY_NAME = {

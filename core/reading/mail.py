@@ -1,4 +1,4 @@
-"""Letters (EML) and mailboxes (MBOX) become text: who wrote to whom and when, and the words."""
+"""E-mail messages (EML) and mailboxes (MBOX) become text: sender, recipients, date and words."""
 
 import re
 from collections import Counter
@@ -20,37 +20,37 @@ from core.reading.text_builder import TextBuilder
 from core.reading.unread import unread_notice
 from core.text.decoding import decode
 
-_LETTER = re.compile(rb"(?:\A|(?<=\n\n)|(?<=\r\n\r\n))From [^\r\n]{1,500}\r?\n(?=[!-9;-~]{1,100}:)")
-"""The line before each letter of a mailbox."""
+_FROM_LINE = re.compile(rb"(?:\A|(?<=\n\n)|(?<=\r\n\r\n))From [^\r\n]{1,500}\r?\n(?=[!-9;-~]{1,100}:)")
+"""The line before each message of a mailbox."""
 _QUOTED_FROM = re.compile(rb"^>(>*From )", re.MULTILINE)
 _MOST_PARTS = 1_000
 _ENOUGH = 0.6
-"""Share of the letters of a letter's HTML from which its plain text is read in place of it."""
+"""Share of the letters of a message's HTML from which its plain text is read in place of it."""
 _SOFT = re.compile(r"(?<=\S) \r?\n(?=\S)")
 """A line end that the program of the sender added (RFC 3676)."""
 
 
 def read_mail(body: bytes) -> Article:
-    """Read a letter, with the letters in it.
+    """Read an e-mail message, with the messages in it.
 
     Its subject, sender and day are title, author and date.
 
     Raises:
-        Unreadable: BROKEN when it has no head.
+        Unreadable: BROKEN when it has no header.
     """
     return _read([body])
 
 
 def read_mailbox(body: bytes) -> Article:
-    """Read the letters of a mailbox. Each is a section.
+    """Read the messages of a mailbox. Each is a section.
 
     Raises:
         Unreadable: BROKEN when it has none.
     """
-    places = [match.span() for match in _LETTER.finditer(body)] or [(0, 0)]
+    places = [match.span() for match in _FROM_LINE.finditer(body)] or [(0, 0)]
     ends = [start for start, _ in places[1:]]
-    letters = (body[start:end] for (_, start), end in zip(places, [*ends, len(body)], strict=True))
-    return _read(_QUOTED_FROM.sub(rb"\1", letter) for letter in letters)
+    messages = (body[start:end] for (_, start), end in zip(places, [*ends, len(body)], strict=True))
+    return _read(_QUOTED_FROM.sub(rb"\1", message) for message in messages)
 
 
 def _read(bodies: Iterable[bytes]) -> Article:
@@ -60,12 +60,12 @@ def _read(bodies: Iterable[bytes]) -> Article:
         try:
             message = message_from_bytes(body.removeprefix(b"\xef\xbb\xbf").lstrip())
             if not message.keys():
-                raise Unreadable(SkipReason.BROKEN, "a letter without a head")
+                raise Unreadable(SkipReason.BROKEN, "an e-mail without a header")
             facts = facts or _facts(message)
-            for letter in (message, *_letters_within(message)):
-                _add(letter, out, unread, hidden)
+            for each in (message, *_messages_within(message)):
+                _add(each, out, unread, hidden)
         except RecursionError as error:
-            raise Unreadable(SkipReason.BROKEN, "a letter with too many parts within parts") from error
+            raise Unreadable(SkipReason.BROKEN, "an e-mail with too many parts within parts") from error
         if out.full:
             break
     article = out.article(
@@ -76,58 +76,58 @@ def _read(bodies: Iterable[bytes]) -> Article:
     )
 
 
-def _add(letter: Message, out: TextBuilder, unread: Counter[str], hidden: list[str]) -> None:
-    facts = _facts(letter)
+def _add(message: Message, out: TextBuilder, unread: Counter[str], hidden: list[str]) -> None:
+    facts = _facts(message)
     out.section(facts["Subject"])
     out.block("\n".join(f"{name}: {value}" for name, value in facts.items() if value))
-    for text in _texts(letter, unread, hidden):
+    for text in _texts(message, unread, hidden):
         out.block(text[:MAX_CHARACTERS])
 
 
-def _facts(letter: Message) -> dict[str, str]:
-    people = {name: ", ".join(_people(letter, name)) for name in ("From", "To", "Cc")}
-    subject = next((_decoded(line) for line in _lines(letter, "Subject")), "")
-    return {**people, "Date": _day(letter), "Subject": clean_line(subject)}
+def _facts(message: Message) -> dict[str, str]:
+    people = {name: ", ".join(_people(message, name)) for name in ("From", "To", "Cc")}
+    subject = next((_decoded(line) for line in _lines(message, "Subject")), "")
+    return {**people, "Date": _day(message), "Subject": clean_line(subject)}
 
 
-def _lines(letter: Message, name: str) -> Iterator[str]:
-    """Yield the lines of the head of this name. Bytes that should have been encoded are decoded."""
-    for other, value in letter.raw_items():
+def _lines(message: Message, name: str) -> Iterator[str]:
+    """Yield the lines of the header with this name. Bytes that should have been encoded are decoded."""
+    for other, value in message.raw_items():
         if other.lower() == name.lower():
             yield decode(str(value).encode("utf-8", "surrogateescape"), None)
 
 
-def _people(letter: Message, name: str) -> Iterator[str]:
-    """Yield the people of a head's line by name, or else address."""
-    for person, address in getaddresses(list(islice(_lines(letter, name), 20)))[:50]:
+def _people(message: Message, name: str) -> Iterator[str]:
+    """Yield the people of a header line by name, or else address."""
+    for person, address in getaddresses(list(islice(_lines(message, name), 20)))[:50]:
         if shown := clean_line(_decoded(person) or address):
             yield shown
 
 
-def _day(letter: Message) -> str:
+def _day(message: Message) -> str:
     try:
-        return parsedate_to_datetime(next(_lines(letter, "Date"), "")).date().isoformat()
+        return parsedate_to_datetime(next(_lines(message, "Date"), "")).date().isoformat()
     except (ValueError, TypeError, IndexError, OverflowError):
         return ""
 
 
 def _decoded(text: str) -> str:
-    """Return a line of the head without its encoding (RFC 2047)."""
+    """Return a header line without its encoding (RFC 2047)."""
     try:
         return str(make_header(decode_header(text)))
     except (ValueError, LookupError):
         return text
 
 
-def _letters_within(message: Message) -> Iterator[Message]:
+def _messages_within(message: Message) -> Iterator[Message]:
     for part in islice(message.walk(), 1, _MOST_PARTS):
         inner = part.get_payload() if part.get_content_type() == "message/rfc822" else None
         if isinstance(inner, list):
-            yield from (letter for letter in inner[:1] if isinstance(letter, Message))
+            yield from (one for one in inner[:1] if isinstance(one, Message))
 
 
 def _texts(part: Message, unread: Counter[str], hidden: list[str]) -> Iterator[str]:
-    """Yield the texts of a letter's parts. Of alternatives one is read, and attached files are counted."""
+    """Yield the texts of a message's parts. Of alternatives one is read, and attached files are counted."""
     kind = part.get_content_type()
     if kind == "message/rfc822":
         return

@@ -1,4 +1,4 @@
-"""Letters and mailboxes are read with who wrote to whom and when, and each text once."""
+"""E-mail messages and mailboxes are read with who wrote to whom and when, and each text once."""
 
 import time
 from email.message import EmailMessage
@@ -18,7 +18,7 @@ def read(name: str, body: bytes) -> Article:
     return extract(Document(url=name, status=200, media_type=kind, charset=None, body=body))
 
 
-def letter(text: str = WORDS, encoding: str = "quoted-printable", subject: str = "Grüße") -> EmailMessage:
+def mail(text: str = WORDS, encoding: str = "quoted-printable", subject: str = "Grüße") -> EmailMessage:
     message = EmailMessage()
     message["From"] = "Änne Müller <a@mill.example>"
     message["To"] = "office@weir.example"
@@ -29,8 +29,8 @@ def letter(text: str = WORDS, encoding: str = "quoted-printable", subject: str =
 
 
 @pytest.mark.parametrize("encoding", ["quoted-printable", "base64", "8bit"])
-def test_letter_is_read_with_its_head_whatever_its_encoding(encoding: str) -> None:
-    article = read("letter.eml", b"\xef\xbb\xbf" + letter(encoding=encoding).as_bytes())
+def test_message_is_read_with_its_header_whatever_its_encoding(encoding: str) -> None:
+    article = read("mail.eml", b"\xef\xbb\xbf" + mail(encoding=encoding).as_bytes())
     head = "From: Änne Müller\nTo: office@weir.example\nDate: 2024-05-03\nSubject: Grüße"
     assert article.text == f"{head}\n\n{WORDS}"
     assert (article.title, article.author, article.date) == ("Grüße", "Änne Müller", "2024-05-03")
@@ -38,39 +38,39 @@ def test_letter_is_read_with_its_head_whatever_its_encoding(encoding: str) -> No
 
 
 def test_text_is_read_once_and_attached_files_are_counted() -> None:
-    message = letter(MORE)
+    message = mail(MORE)
     message.add_alternative(f"<p style='display:none'>Hidden.</p><p>{MORE}</p>", subtype="html")
     message.add_attachment(b"\x89PNG", maintype="image", subtype="png", filename="wheel.png")
-    article = read("letter.eml", message.as_bytes())
+    article = read("mail.eml", message.as_bytes())
     assert article.text.count(MORE) == 1
     assert article.left_out == "1 attached file was not read"
 
 
 def test_html_is_read_where_the_plain_form_says_little() -> None:
-    message = letter("See the other form.")
+    message = mail("See the other form.")
     message.add_alternative(f"<p style='display:none'>Hidden.</p><p>{MORE}</p><p>{WORDS}</p>", subtype="html")
-    article = read("letter.eml", message.as_bytes())
+    article = read("mail.eml", message.as_bytes())
     assert article.text.endswith(f"\n\n{MORE}\n\n{WORDS}")
     assert "Hidden." in article.hidden
 
 
-def test_letter_within_a_letter_is_read() -> None:
-    message = letter("See below.", subject="Fwd: Wheel")
-    message.add_attachment(letter(MORE, "base64", "Wheel"))
-    article = read("letter.eml", message.as_bytes())
+def test_message_within_a_message_is_read() -> None:
+    message = mail("See below.", subject="Fwd: Wheel")
+    message.add_attachment(mail(MORE, "base64", "Wheel"))
+    article = read("mail.eml", message.as_bytes())
     assert [name for _, name in article.sections] == ["Fwd: Wheel", "Wheel"]
     assert article.text.endswith(MORE)
 
 
-def test_letters_of_a_mailbox_are_sections() -> None:
+def test_messages_of_a_mailbox_are_sections() -> None:
     texts = [WORDS, f"{MORE}\n\nFrom the weir one hears it.", MORE]
-    letters = [letter(text, subject=f"Letter {number}").as_bytes() for number, text in enumerate(texts)]
-    letters[1] = letters[1].replace(b"\nFrom the", b"\n>From the")
+    messages = [mail(text, subject=f"Message {number}").as_bytes() for number, text in enumerate(texts)]
+    messages[1] = messages[1].replace(b"\nFrom the", b"\n>From the")
     article = read(
         "box.mbox",
-        b"".join(b"From a@mill.example Fri May  3 10:00:00 2024\n" + each + b"\n\n" for each in letters),
+        b"".join(b"From a@mill.example Fri May  3 10:00:00 2024\n" + each + b"\n\n" for each in messages),
     )
-    assert [name for _, name in article.sections] == ["Letter 0", "Letter 1", "Letter 2"]
+    assert [name for _, name in article.sections] == ["Message 0", "Message 1", "Message 2"]
     assert "\nFrom the weir" in article.text
 
 
@@ -81,7 +81,7 @@ def test_odd_heads_and_charsets_are_read() -> None:
     assert article.text.endswith(WORDS)
 
 
-def test_letter_of_parts_within_parts_is_refused_at_once() -> None:
+def test_message_of_parts_within_parts_is_refused_at_once() -> None:
     began = time.process_time()
     parts = "".join(f"Content-Type: multipart/mixed; boundary=b{n}\n\n--b{n}\n" for n in range(3_000))
     with pytest.raises(Unreadable):
@@ -89,5 +89,5 @@ def test_letter_of_parts_within_parts_is_refused_at_once() -> None:
     assert time.process_time() - began < 5
 
 
-def test_text_that_begins_like_a_letter_is_a_text() -> None:
+def test_text_that_begins_like_a_mailbox_is_a_text() -> None:
     assert read("notes.txt", f"From: the mill\n{MORE}".encode()).text == f"From: the mill\n{MORE}"

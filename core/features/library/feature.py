@@ -32,7 +32,7 @@ COMMANDS: Mapping[str, Command] = {
         "add documents to a collection",
         _add_ingest_arguments,
         "Add documents to a collection: PDF, HTML, Markdown, text, office files (DOCX, PPTX, XLSX, ODT, "
-        "ODP, ODS, RTF, DOC, PPT, XLS, XLSB), EPUB, CSV, notebook (IPYNB), letters (EML, MBOX), subtitles (SRT, VTT), "
+        "ODP, ODS, RTF, DOC, PPT, XLS, XLSB), EPUB, CSV, notebook (IPYNB), e-mail (EML, MBOX), subtitles (SRT, VTT), "
         "or a zip of them. A document that the collection already has is neither read nor embedded again.",
         "Output: one line a document: + added, = left out (it is there already, or the page only leads to another), "
         "! failed, with the reason. Exit codes: 0 none failed, 4 some failed, 9 the ingest was interrupted; the same command resumes it.",
