@@ -147,10 +147,7 @@ class RunningIngest:
         try:
             ended = await self._ingest_task(task)
         except Unreadable as why:
-            of_page = task.kind is TaskKind.ADDRESS
-            state = TaskState.FAILED if of_page else state_of_unreadable(task.name)
-            state = TaskState.SKIPPED if why.reason is SkipReason.MOVED else state
-            ended = replace(self._tasks[task.number], state=state, reason=str(why))
+            ended = replace(self._tasks[task.number], state=_state_after(why, task), reason=str(why))
         except (LibraryFailed, EmbedFailed, WorkersFailed) as error:
             await self._retry(task, error)
             return
@@ -312,3 +309,10 @@ class RunningIngest:
             on_progress=show_progress,
         )
         return replace(task, passages=len(passages))
+
+
+def _state_after(why: Unreadable, task: IngestTask) -> TaskState:
+    """Return whether an unreadable document has failed, or is skipped."""
+    if why.reason is SkipReason.MOVED:
+        return TaskState.SKIPPED
+    return TaskState.FAILED if task.kind is TaskKind.ADDRESS else state_of_unreadable(task.name)
