@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from core.adapters.certificates import trusted_certificates
-from core.adapters.models.sdk_http import sdk_http
+from core.adapters.models.openai_client import sdk_http
 
 
 @pytest.mark.parametrize("library", [lambda: httpx, sdk_http], ids=["httpx", "that of openai"])

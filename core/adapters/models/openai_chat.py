@@ -25,11 +25,11 @@ from core.adapters.models.openai_client import (
     chat_service,
     create_client,
     refuses_tools,
+    sdk_http,
     unpacked,
 )
 from core.adapters.models.openai_stream import MAX_REPLY_BYTES, ReplyLimits, read_reply
 from core.adapters.models.replies.thoughts import ThoughtHabit
-from core.adapters.models.sdk_http import sdk_http
 from core.errors import ChatFailed, ToolsRefused
 from core.model import Message, Retry, StreamChunk, ToolDefinition
 from core.text.http_headers import retry_after

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -11,7 +12,6 @@ from pydantic import SecretStr
 
 from core.adapters.certificates import trusted_certificates
 from core.adapters.models.model_http import ModelService, host_of, plain_key, provider_text
-from core.adapters.models.sdk_http import sdk_http
 from core.adapters.network_failure import network_failure
 from core.adapters.web.body_limits import Decompressor
 from core.errors import ChatFailed
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     import httpx2
     from openai import AsyncOpenAI, OpenAIError
 
+_FIRST_WITH_HTTPX2 = 3
+"""The first major version of `openai` whose HTTP client is httpx2, as httpx was before."""
 _ALLOWED_HEADERS = frozenset(
     ("host", "authorization", "content-type", "content-length", "transfer-encoding", "accept", "connection")
 )
@@ -144,3 +146,15 @@ async def unpacked(
             f"The reply from {host} cannot be unpacked: {why.detail}.",
             hint="Turn compression off in the server, or in the proxy before it.",
         ) from why
+
+
+def sdk_http() -> Any:
+    """Return the HTTP client module of the installed `openai`.
+
+    Both modules have the same names. Other packages, such as LlamaIndex, need `openai` 2 together with OpenQuery.
+    Importing the package takes about a second.
+    """
+    import openai
+
+    major = int(openai.__version__.partition(".")[0])
+    return import_module("httpx2" if major >= _FIRST_WITH_HTTPX2 else "httpx")

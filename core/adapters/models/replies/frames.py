@@ -14,7 +14,7 @@ from collections.abc import AsyncGenerator, AsyncIterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from core.adapters.models.sdk_http import sdk_http
+from core.adapters.models.openai_client import sdk_http
 from core.errors import ChatFailed
 
 MAX_REPLY_BYTES = 50_000_000

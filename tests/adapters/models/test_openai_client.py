@@ -2,7 +2,7 @@
 
 import openai
 
-from core.adapters.models.sdk_http import sdk_http
+from core.adapters.models.openai_client import sdk_http
 
 
 def test_client_is_accepted_by_the_package() -> None:
