@@ -1,9 +1,13 @@
-"""Settings of an experiment compared with a baseline in a table, and the effects of knobs."""
+"""Settings of an experiment compared with a baseline in a table, its files, and the effects of knobs."""
 
+from __future__ import annotations
+
+import io
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,7 +16,14 @@ from core.config.knobs import Knobs
 from core.features.evaluate.metrics.retrieval_metrics import CONTEXT_TOKENS
 from core.features.evaluate.results import Results, SettingTest
 from core.features.evaluate.statistics.significance import SIGNIFICANT, Interval, mean_interval
-from core.features.evaluate.sweep import PREFIX, knobs_of, values_of
+from core.features.evaluate.sweep import PREFIX, column, knobs_of, value_text, values_of
+from core.text.sanitize import spreadsheet_cell
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FORMATS: Mapping[str, str] = {".csv": "CSV", ".parquet": "Parquet", ".md": "Markdown table"}
+"""The file formats of the table, by file name suffix."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,3 +196,62 @@ def knob_effects(results: Results, metric: str) -> tuple[KnobEffect, ...]:
 def _extent(figures: list[float | None]) -> tuple[float, float] | None:
     known = [figure for figure in figures if figure is not None]
     return (min(known), max(known)) if known else None
+
+
+def to_frame(settings: SettingTable) -> pd.DataFrame:
+    """Return a data frame with a row for each row of the table, the baseline first.
+
+    The columns are each varied knob, the metric, its difference to the baseline with the bounds of its 95 % interval,
+    p, wins, losses, and the least tokens and seconds per question.
+    """
+    import pandas as pd
+
+    return pd.DataFrame([_record(row, settings) for row in settings.rows])
+
+
+def table_file(settings: SettingTable, ending: str) -> bytes:
+    """Return the table as a file in one of `FORMATS`.
+
+    A text that a spreadsheet would run as a formula begins with an apostrophe in CSV.
+
+    Raises:
+        KeyError: for another ending.
+    """
+    table = to_frame(settings)
+    if ending == ".parquet":
+        buffer = io.BytesIO()
+        table.to_parquet(buffer, index=False)
+        return buffer.getvalue()
+    if ending == ".csv":
+        return table.map(spreadsheet_cell).to_csv(index=False).encode("utf-8-sig")
+    if ending == ".md":
+        lines = [list(table.columns), ["---"] * len(table.columns)]
+        lines += [[_cell(cell) for cell in row] for row in table.itertuples(index=False)]
+        return "".join(f"| {' | '.join(line)} |\n" for line in lines).encode()
+    raise KeyError(ending)
+
+
+def _record(row: SettingRow, settings: SettingTable) -> dict[str, Any]:
+    test = row.test
+    knobs = {
+        column(path): " = ".join(value_text(path, value) for value in values)
+        for path, values in row.values.items()
+    }
+    return {
+        **knobs,
+        settings.metric: row.mean.mean,
+        "difference": test.difference.mean if test else 0.0,
+        "low": test.difference.low if test else None,
+        "high": test.difference.high if test else None,
+        "p": test.p_value if test else None,
+        "wins": test.wins if test else None,
+        "losses": test.losses if test else None,
+        "tokens": row.tokens[0] if row.tokens else None,
+        "seconds": row.seconds[0],
+    }
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, float):
+        return "" if math.isnan(value) else f"{value:.4g}"
+    return "" if value is None else str(value).replace("|", "\\|")

@@ -13,10 +13,15 @@ from core.features.evaluate.metrics.metric_help import HELP, with_unit
 from core.features.evaluate.metrics.retrieval_metrics import CONTEXT_TOKENS
 from core.features.evaluate.results import Results, SettingTest
 from core.features.evaluate.setting_filter import filtered
-from core.features.evaluate.setting_table import SettingTable, knob_effects, setting_table
+from core.features.evaluate.setting_table import (
+    FORMATS,
+    SettingTable,
+    knob_effects,
+    setting_table,
+    table_file,
+)
 from core.features.evaluate.statistics.significance import Interval, p_number
 from core.features.evaluate.sweep import DEFAULTS, column, knobs_of, value_text, words
-from core.features.evaluate.table_export import FORMATS, table_file
 from core.features.share.answer_export import export_name
 from core.text.display import metric_text
 from core.text.markdown.safe_markdown import markdown_label

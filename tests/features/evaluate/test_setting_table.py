@@ -15,10 +15,9 @@ from core.features.evaluate.experiment_state import Experiment
 from core.features.evaluate.metrics.retrieval_metrics import CONTEXT_TOKENS
 from core.features.evaluate.results import Results
 from core.features.evaluate.results_folder import joined
-from core.features.evaluate.setting_table import knob_effects, setting_table
+from core.features.evaluate.setting_table import knob_effects, setting_table, table_file
 from core.features.evaluate.statistics.significance import Interval, difference_interval, randomization_test
 from core.features.evaluate.sweep import words
-from core.features.evaluate.table_export import table_file
 from core.runtime.event_loop import TaskStatus
 
 METRIC = "nDCG@10"
