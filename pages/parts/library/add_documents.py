@@ -20,13 +20,11 @@ from core.features.library.ingests import (
     Upload,
 )
 from core.features.library.running_ingest import RunningIngest
-from core.reading.file_types import OFFICE_NAMES
+from core.reading.file_types import DOCUMENTS
 from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import distinct_labels, pluralize
 from pages.parts import document_library, markup, runtime, widgets
 
-OFFICE_TYPES = tuple(OFFICE_NAMES.values())
-TEXT_TYPES = ("html", "htm", "md", "txt", "csv", "tsv", "json", "xml")
 MARKS = {
     TaskState.WAITING: ("schedule", ""),
     TaskState.READING: ("menu_book", "busy"),
@@ -72,10 +70,10 @@ def form(name: str) -> None:
     with left, st.form("upload_form", border=False, clear_on_submit=True):
         files = st.file_uploader(
             "Files",
-            type=["pdf", *OFFICE_TYPES, "epub", *TEXT_TYPES, "zip"],
             accept_multiple_files=True,
             key="uploads",
-            help="A zip of such files is unpacked.",
+            # No list of endings: the bytes tell the type, and the report names what is no document.
+            help=f"A file is {DOCUMENTS}, or a zip of such files.",
             max_upload_size=_largest(),
         )
         if st.form_submit_button(
