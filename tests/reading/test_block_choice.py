@@ -128,6 +128,28 @@ async def test_the_kind_comes_out_of_the_process_that_reads() -> None:
     assert (article.kind_and_parts, article.kind_reason) == (again.kind_and_parts, again.kind_reason)
 
 
+def test_each_item_of_a_list_is_read_with_its_title() -> None:
+    items = [
+        ("Harbour engineer", "Brunlo", "Plans walls and quays for the northern basin."),
+        ("Eel keeper", "Hald", "Counts glass eels in spring, and repairs the ladder."),
+        ("Crane driver", "Brunlo", "Drives the old crane on working days."),
+        ("Clerk of works", "Kvist", "Keeps the books of three building sites."),
+        ("Lock keeper", "Tarn", "Opens the lock three times a day."),
+    ]
+    cards = "".join(
+        f'<li class="job-card"><a href="/jobs/{number}"><h3>{title}</h3></a><p class="meta">{place}</p><p>{text}</p>'
+        f'<a class="btn" href="/jobs/{number}">View details</a></li>'
+        for number, (title, place, text) in enumerate(items)
+    )
+    html = (
+        f"<html><body><nav><a href=/>Home</a></nav><main><h1>Jobs by the water</h1><ul class=results>{cards}</ul>"
+        "<nav class=pagination><a>1</a><a>2</a></nav></main><footer>© 2024 Brunlo</footer></body></html>"
+    )
+    text = read(html, "https://jobs.example/jobs/").text
+    assert all(title in text and about in text for title, _, about in items)
+    assert "View details" not in text
+
+
 def test_the_weights_are_those_that_were_measured() -> None:
     assert hashlib.sha256(WEIGHTS.read_bytes()).hexdigest() == DIGEST
     assert WEIGHTS.stat().st_size <= 500_000

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -41,6 +42,9 @@ _MIN_CHARACTERS = 200
 _SECTIONS = frozenset({"h2", "h3", "h4", "h5", "h6"})
 _MIN_HEADING, _MIN_SECTION, _OPENING = 0.5, 30, 8
 """The lowest score of a heading to add, the characters of text below it, and the words by which it is found."""
+_ALIKE = 0.7
+"""Weight of the mean score of blocks in like places."""
+_DIGITS = re.compile(r"\d+")
 _ROWS = 1_000
 """Blocks that are scored at a time."""
 
@@ -105,6 +109,7 @@ class KnownPage:
             return Choice(next(filter(None, articles), ""), "trafilatura")
         words = self.words.words
         scores = _scores(block_features(self.blocks, self.words, candidates, self.shares))
+        scores = _levelled(scores, self.blocks)
         keep = kept(scores, words)
         expected = _expected_f1(scores, words, keep)
         why = f"F1 expected of its scored blocks: {expected:.2f}"
@@ -194,6 +199,27 @@ def _scores(features: Matrix) -> NDArray[np.float64]:
             nodes = trees.following.take(2 * nodes + smaller)
         result.append(trees.value.take(nodes).sum(0) + weights["bias"])
     return 1 / (1 + np.exp(-np.concatenate(result).astype(np.float64)))
+
+
+def _levelled(scores: NDArray[np.float64], blocks: Sequence[Block]) -> NDArray[np.float64]:
+    """Return the scores of blocks nearer to their mean over the blocks in like places, such as titles of a list's items."""
+    _, members = np.unique(_places(blocks), return_inverse=True)
+    means = np.bincount(members, scores) / np.bincount(members)
+    return (1 - _ALIKE) * scores + _ALIKE * means[members]
+
+
+def _places(blocks: Sequence[Block]) -> list[int]:
+    """Return a number for the place of each block: the tags and first classes of the elements around it."""
+    known: dict[Any, int] = {None: 0}
+    numbers: dict[tuple[int, str, str], int] = {}
+    for block in blocks:
+        path = [block.element, *block.element.iterancestors()]
+        start = next((place for place, element in enumerate(path) if element in known), len(path))
+        number = known[path[start]] if start < len(path) else 0
+        for element in reversed(path[:start]):
+            first = _DIGITS.sub("", (element.get("class") or "").partition(" ")[0])
+            number = known[element] = numbers.setdefault((number, element.tag, first), len(numbers) + 1)
+    return [known[block.element] for block in blocks]
 
 
 @dataclass(frozen=True, slots=True)
