@@ -82,6 +82,8 @@ _LISTED_LIMIT = 1_000
 _ZIP_STARTS = (b"PK\x03\x04", b"PK\x05\x06")
 _OLD_OFFICE = b"\xd0\xcf\x11\xe0"
 _ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
+_OUTLOOK = "__substg1.0_".encode("utf-16-le")
+"""The beginning of the names of an Outlook message's streams. An attached document has its own besides."""
 _STREAMS = {
     name.encode("utf-16-le"): kind
     for name, kind in (
@@ -156,6 +158,8 @@ def kind_of(name: str, body: bytes, declared: str = "") -> str:
         if _ENCRYPTED in body:
             raise Unreadable(SkipReason.BROKEN, "the office file is locked with a password")
         kind = next((kind for stream, kind in _STREAMS.items() if stream in body), "")
+        if _OUTLOOK in body:
+            raise Unreadable(SkipReason.UNSUPPORTED, "a message of Outlook; save it as .eml")
         if not kind:
             raise Unreadable(SkipReason.UNSUPPORTED, "an old office file; save it as .docx, .xlsx or .pdf")
         return kind

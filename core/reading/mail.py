@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from email import message_from_bytes
+from email.errors import MessageError
 from email.header import decode_header, make_header
 from email.message import Message
 from email.utils import getaddresses, parsedate_to_datetime
@@ -115,7 +116,7 @@ def _decoded(text: str) -> str:
     """Return a header line without its encoding (RFC 2047)."""
     try:
         return str(make_header(decode_header(text)))
-    except (ValueError, LookupError):
+    except (ValueError, LookupError, MessageError):
         return text
 
 

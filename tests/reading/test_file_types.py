@@ -3,7 +3,7 @@
 import pytest
 
 from core.model import Unreadable
-from core.reading.file_types import readable_type
+from core.reading.file_types import kind_of, readable_type
 from tests.growth import LINEAR, growth
 
 
@@ -51,3 +51,9 @@ def test_shifts_between_character_sets_make_no_text_binary() -> None:
 def test_bytes_of_a_program_are_no_text() -> None:
     with pytest.raises(Unreadable):
         readable_type("text/plain", None, b"word\x00\x00\x00\x01" * 50)
+
+
+def test_message_of_outlook_is_refused_with_what_to_do() -> None:
+    streams = "__substg1.0_0037001F\0WordDocument".encode("utf-16-le")
+    with pytest.raises(Unreadable, match=r"save it as \.eml"):
+        kind_of("letter.msg", b"\xd0\xcf\x11\xe0" + bytes(600) + streams)

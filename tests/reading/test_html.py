@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from core.config.knobs import Boundary, ChunkKnobs
 from core.model import Article, Document, Extractor, Page, SkipReason, Unreadable
 from core.reading import extract
+from core.reading.file_types import MAIL, MAILBOX
 from core.reading.html.html_parsing import HTML_LIMIT, MAX_DEPTH
 from core.stages.chunk import passages_of
 
@@ -256,7 +257,9 @@ def test_openings_without_end_cost_no_quadratic_time(html: str) -> None:
 
 @given(
     st.binary(max_size=400),
-    st.sampled_from(["text/html", "text/plain", "text/markdown", "application/json", "application/xml"]),
+    st.sampled_from(
+        ["text/html", "text/plain", "text/markdown", "application/json", "application/xml", MAIL, MAILBOX]
+    ),
 )
 def test_any_bytes_are_read_or_refused(body: bytes, media_type: str) -> None:
     document = Document(url="https://x.example/", status=200, media_type=media_type, charset=None, body=body)

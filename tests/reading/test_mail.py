@@ -75,7 +75,7 @@ def test_messages_of_a_mailbox_are_sections() -> None:
 
 
 def test_odd_heads_and_charsets_are_read() -> None:
-    body = "Subject: Grüße\r\nFrom: =?x-none?Q?A?= <a@b.example>\r\nDate: soon\r\nContent-Type: text/plain; charset=iso-8859-666\r\n\r\n"
+    body = "Subject: Grüße\r\nFrom: =?x-none?Q?A?= <a@b.example>\r\nTo: =?utf-ü?Q?B?=\r\nDate: soon\r\nContent-Type: text/plain; charset=iso-8859-666\r\n\r\n"
     article = read("a.eml", (body + WORDS).encode())
     assert (article.title, article.date) == ("Grüße", "")
     assert article.text.endswith(WORDS)
