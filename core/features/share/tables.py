@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from core.analysis.progress import hit_progress
 from core.analysis.rankings.ranked_passages import SCORES, ranked_passages
 from core.errors import BadInput
-from core.model import readable
-from core.model.passage_urls import site
+from core.model import Page, readable
+from core.model.passage_urls import passage_at_url, site
 from core.run.state import Run
 from core.text.sanitize import encodable, spreadsheet_cell
 
@@ -58,7 +58,8 @@ def pages_parquet(run: Run) -> bytes:
 def passage_columns(run: Run) -> dict[str, list[Any]]:
     """Return the passage columns by name, empty without a ranking.
 
-    `source` is the number in the context, or None. `start` and `end` are the passage's offsets in the text of its page.
+    `source` is the number in the context, or None. `document` is the file in the library that the passage is of.
+    `start` and `end` are the passage's offsets in the text of its page.
     """
     rows = ranked_passages(run)
     places = [run.index.passages[row.row].place for row in rows] if run.index else []
@@ -73,11 +74,17 @@ def passage_columns(run: Run) -> dict[str, list[Any]]:
         "embedder": [row.embedder for row in rows],
         "title": [encodable(row.title) for row in rows],
         "site": [row.site for row in rows],
+        "document": [_document(run.pages.get(row.key)) for row in rows],
         "url": [row.url for row in rows],
         "start": [place.start for place in places],
         "end": [place.end for place in places],
         "text": [encodable(readable(row.text)) for row in rows],
     }
+
+
+def _document(page: Page | None) -> str:
+    """Return the file of a collection's passage, "" for a page of the web."""
+    return encodable(page.article.site) if page and passage_at_url(page.url) else ""
 
 
 def hit_columns(run: Run) -> dict[str, list[Any]]:
@@ -105,6 +112,7 @@ def page_columns(run: Run) -> dict[str, list[Any]]:
     return {
         "title": [encodable(page.title) for page in pages],
         "site": [site(page.url) for page in pages],
+        "document": [_document(page) for page in pages],
         "url": [encodable(page.url) for page in pages],
         "language": [page.article.language for page in pages],
         "extractor": [page.article.extractor for page in pages],

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from core.analysis.rankings.ranked_passages import ranked_passages
 from core.errors import BadInput
 from core.features.share.formats import FORMATS, ending_of, export
+from core.model.passage_urls import passage_url
 from core.run.codec import run_to_json
 from core.run.fold import folded_run
 from core.run.recorded_run import RecordedRun
@@ -192,6 +193,18 @@ def test_table_has_every_passage_with_scores_and_no_formula() -> None:
     ]
     assert {row["title"] for row in rows} == {"'=HYPERLINK(1)"}
     assert rows[0]["cosine"] and "rerank" not in rows[0]
+    assert {row["document"] for row in rows} == {""}
+
+
+def test_file_of_a_collection_is_named_beside_a_title_that_others_have() -> None:
+    run, url = with_page(site="talks/mills.html").run, passage_url("talks", "1")
+    pages = {**run.pages, KEY: replace(run.pages[KEY], url=url)}
+    sources = tuple(replace(source, url=url, site="talks/mills.html") for source in run.sources)
+    changed = replace(run, pages=pages, sources=sources)
+    recorded = RecordedRun(run=changed, base=changed)
+    rows = csv.DictReader(io.StringIO(export(recorded, ".csv").decode("utf-8-sig")))
+    assert {row["document"] for row in rows if row["source"]} == {"talks/mills.html"}
+    assert ", talks/mills.html in the collection talks\n" in export(recorded, ".md").decode()
 
 
 @pytest.mark.slow
