@@ -45,6 +45,26 @@ def test_beir_gives_titled_documents_and_judged_questions(tmp_path: Path) -> Non
     assert list(data.documents()) == list(data.documents()), "they can be read again"
 
 
+@pytest.mark.parametrize("name", ["qrels/validation.tsv", "qrels.txt", "qrels.test.tsv"])
+def test_only_file_of_judgements_is_read_under_any_name(tmp_path: Path, name: str) -> None:
+    folder = beir(
+        tmp_path / "set", corpus=[line("a", "Water.")], queries=[line("1", "What?")], qrels=["1 0 a 1"]
+    )
+    (folder / "qrels/test.tsv").rename(folder / name)
+    (question,) = load_data_set(folder).questions
+    assert question.judgements == {"a": 1}
+
+
+def test_several_files_of_judgements_are_named(tmp_path: Path) -> None:
+    folder = beir(
+        tmp_path / "set", corpus=[line("a", "Water.")], queries=[line("1", "What?")], qrels=["1 0 a 1"]
+    )
+    (folder / "qrels/test.tsv").rename(folder / "qrels/ann.tsv")
+    (folder / "qrels/ben.tsv").write_text("1 0 a 0\n")
+    with pytest.raises(BadInput, match=r"2 files of judgements: qrels/ann\.tsv, qrels/ben\.tsv"):
+        load_data_set(folder)
+
+
 def test_odd_judgements_are_told_and_kept(tmp_path: Path) -> None:
     data = load_data_set(
         beir(

@@ -17,7 +17,8 @@ from core.text.sanitize import plural, pluralize
 FILES = ("corpus.jsonl", "queries.jsonl")
 SPLITS = ("test", "dev", "train")
 """The splits in order of preference: the first existing file of qrels is used."""
-_QRELS, _TABLES = "qrels/", (".tsv", ".csv", ".txt", ".qrels", ".jsonl", ".json")
+_QRELS = ("qrels/", "qrels.")
+_TABLES = (".tsv", ".csv", ".txt", ".qrels", ".jsonl", ".json")
 
 
 def load(files: Mapping[str, Source], name: str) -> DataSet:
@@ -31,8 +32,12 @@ def load(files: Mapping[str, Source], name: str) -> DataSet:
     """
     for file in FILES:
         if file not in files:
+            packed = f"{file}.gz" in files
             raise BadInput(
-                f"{name} has no {file}.", hint="Check the path of the data set, and that it is complete."
+                f"{name} has no {file}.",
+                hint=f"Unpack {file}.gz."
+                if packed
+                else "Check the path of the data set, and that it is complete.",
             )
     split, qrels = _qrels_file(files, name)
     judgements = read_judgements(qrels)
@@ -83,6 +88,14 @@ def _qrels_file(files: Mapping[str, Source], folder: str) -> tuple[str, Source]:
     for split in SPLITS:
         if split in qrels:
             return split, files[qrels[split]]
+    if len(qrels) == 1:  # as in `qrels/validation.tsv`, or `qrels.txt` of TREC's tools beside the documents
+        ((split, name),) = qrels.items()
+        return split, files[name]
+    if qrels:
+        raise BadInput(
+            f"{folder} has {pluralize(len(qrels), 'file')} of judgements: {', '.join(sorted(qrels.values())[:9])}.",
+            hint="Name the one to use qrels/test.tsv.",
+        )
     raise BadInput(
         f"{folder} has no judgements.",
         hint="A folder in BEIR's layout has corpus.jsonl, queries.jsonl and qrels/test.tsv.",
