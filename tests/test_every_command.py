@@ -54,3 +54,18 @@ def test_an_address_that_no_machine_has_is_refused(tmp_path: Path) -> None:
     result = openquery(tmp_path, "--host", "nowhere.invalid")
     assert result.code == 2
     assert result.err == "openquery: nowhere.invalid is no address of this machine. Name one by --host.\n"
+
+
+def test_a_terminal_shows_how_far_a_sweep_is(tmp_path: Path) -> None:
+    data = tmp_path / "ponds.jsonl"
+    data.write_text(
+        '{"id": "a", "text": "Ponds freeze."}\n{"question": "What freezes?", "relevant": ["a"]}\n', "utf-8"
+    )
+    results = {
+        terminal: openquery(tmp_path, "eval", "run", "--data", str(data), terminal=terminal)
+        for terminal in (True, False)
+    }
+    assert "1 ranking" in results[True].err
+    assert results[True].err.endswith("\r\033[K"), "the line is removed"
+    assert "\r" not in results[False].err
+    assert "nDCG@10" in results[True].out

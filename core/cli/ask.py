@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import closing, nullcontext
@@ -20,7 +19,7 @@ from core.analysis.answers.source_cards import (
 from core.analysis.progress import phase_progress
 from core.analysis.run_activity import SilentModel, can_quote
 from core.analysis.run_usage import RunUsage, run_usage
-from core.cli.printing import print_json_line, print_note, print_text
+from core.cli.printing import print_json_line, print_note, print_status, print_text
 from core.cli.progress_lines import PhaseLines, counts, detail, phase_times
 from core.cli.silent_model import SilenceWatch
 from core.config.knobs import Backend, Knobs, within_typed_sites
@@ -249,9 +248,7 @@ class AnswerPrinter:
             if step:
                 self._print(step)
         if self._compact and not run.text:
-            status = f"{self._phase} {counts(run)}".lstrip()[: shutil.get_terminal_size().columns - 1]
-            self._clear_progress()
-            print_note(status, end="")
+            print_status(f"{self._phase} {counts(run)}".lstrip())
 
     def show_silence(self, silent: SilentModel | None, reads_enter: bool) -> None:
         """Print that a chat model is silent, once or as the rewritten line. None ends the silence."""
@@ -270,8 +267,7 @@ class AnswerPrinter:
         choice = " Press Enter to quote the sources instead." if reads_enter else ""
         line = f"{silent.text}.{choice}"
         if self._compact and not self._begun:
-            self._clear_progress()
-            print_note(line[: shutil.get_terminal_size().columns - 1], end="")
+            print_status(line)
         elif not was_silent:
             if self._begun:
                 print_note("")  # below the part of the answer so far
@@ -327,8 +323,7 @@ class AnswerPrinter:
 
     def _clear_progress(self) -> None:
         if self._compact:
-            sys.stderr.write("\r\033[K")
-            sys.stderr.flush()
+            print_status()
 
 
 def _summary(run: Run, usage: RunUsage) -> str:

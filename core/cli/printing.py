@@ -1,6 +1,7 @@
 """Printing in the terminal. All text of models, pages and files must be printed here."""
 
 import re
+import shutil
 import sys
 from typing import TextIO
 
@@ -27,6 +28,17 @@ def print_text(text: str = "", *, end: str = "\n", to: TextIO | None = None) -> 
 def print_note(text: str, *, end: str = "\n") -> None:
     """Print a text on stderr, without control characters."""
     print_text(text, end=end, to=sys.stderr)
+
+
+def print_status(text: str = "") -> None:
+    """Rewrite the status line of a terminal on stderr, or remove it, as before any other line.
+
+    Nothing is written elsewhere.
+    """
+    if sys.stderr.isatty():
+        width = shutil.get_terminal_size().columns - 1
+        sys.stderr.write(f"\r\033[K{one_line(_CONTROLS.sub('', text), width)}")
+        sys.stderr.flush()
 
 
 def print_json_line(body: bytes) -> None:

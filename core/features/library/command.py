@@ -4,11 +4,10 @@ import argparse
 import asyncio
 import re
 import shlex
-import sys
 import time
 from pathlib import Path
 
-from core.cli.printing import print_note, print_text, warn_of_unencrypted
+from core.cli.printing import print_note, print_status, print_text, warn_of_unencrypted
 from core.cli.shared_arguments import settings_of
 from core.config.access import NO_ACCESS
 from core.errors import LibraryFailed, ReadFailed
@@ -82,14 +81,14 @@ async def _report(ingest: RunningIngest) -> int:
         for task in progress.tasks:
             if task.state.ended and task.number not in printed:
                 printed.add(task.number)
+                print_status()
                 print_text(_line(task))
         if not progress.live:
             break
-        if sys.stderr.isatty():
-            sys.stderr.write(f"\r{progress.ended} of {len(progress.tasks)} ")
-            sys.stderr.flush()
+        print_status(f"{progress.ended:,} of {pluralize(len(progress.tasks), 'document')}")
         # Polling slows with more tasks, so spend at most a tenth of the time.
         await asyncio.sleep(max(_POLL_SECONDS, 9 * (time.monotonic() - began)))
+    print_status()
     counts = progress.counts
     print_note(
         f"{counts[TaskState.DONE]} added, {counts[TaskState.SKIPPED]} left out, {counts[TaskState.FAILED]} failed; "

@@ -6,12 +6,12 @@ import argparse
 import asyncio
 import tempfile
 import tomllib
-from collections.abc import Collection, Sequence
-from contextlib import aclosing, closing
+from collections.abc import AsyncIterator, Collection, Sequence
+from contextlib import aclosing, asynccontextmanager, closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from core.cli.printing import print_note, print_text, warn_of_unencrypted
+from core.cli.printing import print_note, print_status, print_text, warn_of_unencrypted
 from core.cli.shared_arguments import settings_of
 from core.config.access import NO_ACCESS
 from core.config.clusters import CLUSTER
@@ -25,6 +25,7 @@ from core.features.evaluate.data_sets.data_set import DataSet
 from core.features.evaluate.data_sets.load import load_data_set
 from core.features.evaluate.data_sets.source import Source
 from core.features.evaluate.experiment import Result, run_experiment
+from core.features.evaluate.experiment_state import SweepProgress
 from core.features.evaluate.labels.passage_labels import labelled_passages
 from core.features.evaluate.metrics.metric_help import with_unit
 from core.features.evaluate.metrics.retrieval_metrics import DOCUMENT_METRICS, EXCERPT_METRICS
@@ -43,7 +44,7 @@ from core.runtime.engine import Engine
 from core.storage.label_store import LabelStore
 from core.storage.run_schema import RUNS
 from core.storage.run_store import RunStore
-from core.text.display import embedder_names
+from core.text.display import duration, embedder_names
 from core.text.sanitize import one_line, plural, pluralize
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
 LABELS = "labels"
 """The data path of passages labelled on the pages."""
 _LONGEST_SETTING = 1_000
+_STATUS_SECONDS = 0.5
 _WORST = 5
 """The number of questions with the largest losses to name."""
 _SWEEP_LIMIT = 1_000_000
@@ -233,15 +235,39 @@ async def _measure(
                 earlier = folder.results
                 for result in earlier.results:
                     print_text(_line(earlier, result))
-                results = run_experiment(data, tried, embed, workers, rerank=rerank, done=earlier.by_setting)
-                async with aclosing(results):
+                progress = SweepProgress()
+                results = run_experiment(
+                    data, tried, embed, workers, rerank=rerank, done=earlier.by_setting, progress=progress
+                )
+                async with aclosing(results), _status(progress):
                     async for result in results:
                         folder.add(result)
+                        print_status()
                         print_text(_line(earlier, result))
                 measured = folder.results.results
     failed = {name for result in measured for name in result.failed}
     print_failed(len(failed))
     return int(bool(failed))
+
+
+@asynccontextmanager
+async def _status(progress: SweepProgress) -> AsyncIterator[None]:
+    """Show on a terminal how far a sweep is, since nothing else is printed before the first setting is measured."""
+
+    async def show() -> None:
+        while True:
+            embedded = f"{pluralize(progress.texts, 'text')} embedded"
+            ranked = f"{progress.questions:,} of {pluralize(progress.total, 'ranking')}"
+            left = f", about {duration(seconds)} left" if (seconds := progress.seconds_left) else ""
+            print_status(progress.waiting or f"{progress.phase}: {embedded}, {ranked}{left}")
+            await asyncio.sleep(_STATUS_SECONDS)
+
+    showing = asyncio.create_task(show())
+    try:
+        yield
+    finally:
+        showing.cancel()
+        print_status()
 
 
 def _note_failures(results: Results, metric: str) -> None:
