@@ -6,6 +6,7 @@ import time
 from collections.abc import Mapping
 from datetime import UTC
 from email.utils import parsedate_to_datetime
+from urllib.parse import quote
 
 HEURISTIC_SHARE = 0.1
 """The share of a page's age for which it is fresh if only its last change is known.
@@ -97,3 +98,13 @@ def freshness_lifetime(headers: Mapping[str, str], at_time: float | None = None)
     if changed := header_date(headers.get("last-modified")):
         return max(0.0, min(HEURISTIC_LIMIT, (date - changed) * HEURISTIC_SHARE) - age)
     return max(0.0, UNSAID - age)
+
+
+def attachment(name: str) -> dict[str, str]:
+    """Return the header of a file to be saved under a name (RFC 6266).
+
+    Programs such as `curl -OJ` know the older `filename` alone, which is ASCII.
+    """
+    plain = re.sub(r"[^\w. ~-]", "_", name, flags=re.ASCII)
+    disposition = f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(name, safe='')}"
+    return {"Content-Disposition": disposition}

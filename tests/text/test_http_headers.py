@@ -3,7 +3,7 @@
 import time
 from email.utils import formatdate
 
-from core.text.http_headers import header_date, header_number, retry_after
+from core.text.http_headers import attachment, header_date, header_number, retry_after
 
 
 def test_wait_is_read_as_seconds_or_date() -> None:
@@ -22,3 +22,10 @@ def test_a_number_of_any_length_is_finite() -> None:
 
 def test_a_date_without_a_zone_is_universal_time() -> None:
     assert header_date("Wed, 21 Oct 2015 07:28:00") == header_date("Wed, 21 Oct 2015 07:28:00 GMT")
+
+
+def test_a_name_of_a_file_stays_between_its_quotes() -> None:
+    sent = attachment('Größe "1"\r\nX: y/ä.pdf')["Content-Disposition"]
+    assert sent.startswith('attachment; filename="Gr__e _1___X_ y__.pdf"; ')
+    assert sent.isascii() and sent.isprintable()
+    assert sent.endswith("UTF-8''Gr%C3%B6%C3%9Fe%20%221%22%0D%0AX%3A%20y%2F%C3%A4.pdf")

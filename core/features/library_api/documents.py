@@ -2,7 +2,6 @@
 
 import asyncio
 from typing import Annotated
-from urllib.parse import quote
 
 from fastapi import APIRouter, Path, Query, Request, Response
 from pydantic import BaseModel, Field, StringConstraints
@@ -15,6 +14,7 @@ from core.features.library_api.views import DocumentView, IngestView, document_v
 from core.model import LibraryDocument
 from core.serving.conditional import NOT_MODIFIED, conditional
 from core.serving.problems import Refusal, documented
+from core.text.http_headers import attachment
 
 router = APIRouter(route_class=StrictRoute, tags=["library"])
 
@@ -135,9 +135,8 @@ async def get_file(name: CollectionName, digest: Digest, request: Request, libra
     if not document.stored:
         raise Refusal(404, "The file of this document is not stored.", "Its passages are in the collection.")
     file = await library.call(library.library.file(document.key))
-    sent = quote(file.name.rpartition("/")[2] or "document", safe="")
-    disposition = {"Content-Disposition": f"attachment; filename*=UTF-8''{sent}"}
-    return conditional(request, file.body, "application/octet-stream", tag=digest, headers=disposition)
+    sent = attachment(file.name.rpartition("/")[2] or "document")
+    return conditional(request, file.body, "application/octet-stream", tag=digest, headers=sent)
 
 
 @router.get(

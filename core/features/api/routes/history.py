@@ -9,7 +9,6 @@ from dataclasses import replace
 from enum import StrEnum
 from functools import partial
 from typing import Annotated, Protocol
-from urllib.parse import quote
 
 import orjson
 from fastapi import APIRouter, Path, Query, Request, Response
@@ -33,6 +32,7 @@ from core.run.state import Run, RunStatus
 from core.serving.conditional import NOT_MODIFIED, conditional
 from core.serving.problems import Fault, Refusal, documented
 from core.storage.run_summaries import RunSummary
+from core.text.http_headers import attachment
 from core.text.sanitize import json_without_surrogates
 
 _VERSION = 1
@@ -286,11 +286,10 @@ async def export_run(
     recorded = await asyncio.to_thread(service.runs.recorded, run_id, caller.name)
     if recorded is None:
         raise _no_run(run_id)
-    name = quote(export_name(recorded.run.question, ending))
     return Response(
         await asyncio.to_thread(export, recorded, ending, service.prices),
         media_type=FORMATS[ending].media_type,
-        headers={"Content-Disposition": f"attachment; filename*=UTF-8''{name}"},
+        headers=attachment(export_name(recorded.run.question, ending)),
     )
 
 

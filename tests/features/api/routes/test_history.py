@@ -119,7 +119,10 @@ def test_the_full_form_is_the_whole_run(api: Api) -> None:
 def test_run_is_exported_by_its_file_ending(api: Api) -> None:
     run_id = asked(api)
     bundle = api.get(f"/runs/{run_id}/export")
-    assert bundle.headers["content-disposition"].endswith("how-does-chunk-overlap-affect-retrieval.zip")
+    name = "how-does-chunk-overlap-affect-retrieval.zip"
+    assert (
+        bundle.headers["content-disposition"] == f"attachment; filename=\"{name}\"; filename*=UTF-8''{name}"
+    )
     assert from_bundle(bundle.content).run.id == run_id
     table = api.get(f"/runs/{run_id}/export", params={"ending": ".csv"})
     assert table.headers["content-type"].startswith("text/csv") and "cosine" in table.text
