@@ -21,7 +21,7 @@ router = APIRouter(tags=["operation"])
 PROBE_CACHE_SECONDS = 10.0
 """How long probe results are cached, in seconds."""
 FIRST_ANSWER_SECONDS = 0.04
-"""Seconds that a request waits for the first probes. After that the service is "starting"."""
+"""Seconds that a request waits for the first probes of a service that starts. After that it is "starting"."""
 STARTING_SECONDS = 30.0
 """How long after the start a part that does not answer in time counts as starting."""
 
@@ -176,18 +176,19 @@ async def _latest_probes(service: Service) -> tuple[datetime, tuple[Probe, ...]]
     """Return cached or new probe results, or None while the first ones are not there.
 
     Concurrent requests share one probe. The service is starting, too, if a part has timed out in its first seconds:
-    everything is loaded then.
+    everything is loaded then. Later the first request waits for the probes, since whatever it asked has been loaded.
     """
+    is_starting = time.monotonic() - service.began < STARTING_SECONDS
     if service.probed is None or time.monotonic() - service.probed[0] > PROBE_CACHE_SECONDS:
         if service.probing is None or service.probing.done():
             service.probing = asyncio.create_task(_probe_all(service))
-        await asyncio.wait([service.probing], timeout=None if service.probed else FIRST_ANSWER_SECONDS)
+        waits = service.probed or not is_starting
+        await asyncio.wait([service.probing], timeout=None if waits else FIRST_ANSWER_SECONDS)
         if service.probing.done():
             service.probing.result()
     if service.probed is None:
         return None
     _, timestamp, results = service.probed
-    is_starting = time.monotonic() - service.began < STARTING_SECONDS
     return None if is_starting and any(probe.timed_out for probe in results) else (timestamp, results)
 
 

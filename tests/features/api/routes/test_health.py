@@ -14,7 +14,7 @@ from pydantic import SecretStr
 
 from core.config.knobs import Backend, SearchKnobs, SearchScope
 from core.features.api import create_app
-from core.features.api.routes.health import HealthStatus, health_response
+from core.features.api.routes.health import STARTING_SECONDS, HealthStatus, health_response
 from core.features.library.services.connections import LibraryConnections
 from core.runtime.engine_parts import ProbeState
 from core.runtime.health import Probe
@@ -149,6 +149,15 @@ def test_service_is_starting_while_the_store_is_opened(warm_folder: Path) -> Non
         may_open.set()
         assert once_started(lambda: api.get("/health")).json()["status"] == "healthy"
         app.state.service.runs.close()
+
+
+def test_service_that_runs_for_a_while_is_not_starting_at_its_first_probe(warm_folder: Path) -> None:
+    runs = RunRegistry(settings(warm_folder))
+    app = create_app(runs, warm=False)
+    app.state.service.began -= STARTING_SECONDS
+    with TestClient(app, base_url="http://localhost", client=("127.0.0.1", 50_000)) as api:
+        assert api.get("/health").json()["status"] == "healthy"
+    runs.close()
 
 
 def test_asking_often_asks_the_parts_once(serve: Serve, fake_openai: FakeOpenAI) -> None:
