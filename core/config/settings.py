@@ -375,5 +375,7 @@ def _hint(name: str, known: Iterable[str]) -> str:
     """What was probably meant by a name, or ""."""
     if name in FORMER_NAMES:
         return f"{name} is called {FORMER_NAMES[name]} now."
-    near = get_close_matches(name, sorted(known), 1)
-    return f"Did you mean {near[0]} instead of {name}?" if near else ""
+    # Compared without the prefix, which would make all of them alike.
+    ends = {each.upper().removeprefix(PREFIX): each for each in sorted(known)}
+    near = get_close_matches(name.removeprefix(PREFIX), ends, 1)
+    return f"Did you mean {ends[near[0]]} instead of {name}?" if near else ""

@@ -122,6 +122,13 @@ def test_misspelt_setting_is_refused_with_the_nearest_name(monkeypatch: pytest.M
     assert "canary" not in f"{refused.value.message} {refused.value.hint}"
 
 
+def test_name_that_resembles_no_setting_has_no_suggestion(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENQUERY_NOPE", "1")
+    with pytest.raises(BadInput, match="OPENQUERY_NOPE") as refused:
+        Settings.read()
+    assert refused.value.hint == "docs/settings.md lists all settings."
+
+
 @pytest.mark.parametrize(
     ("file", "line"),
     [(".env", "OPENQUERY_CHATMODEL=a"), (".streamlit/secrets.toml", 'OPENQUERY_CHATMODEL = "a"')],

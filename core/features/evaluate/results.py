@@ -228,11 +228,13 @@ class Results:
         `others` defaults to all settings with the metric. Holm's correction is for the number of returned comparisons.
 
         Raises:
-            BadInput: when there is no such setting, no other one, or no question in common.
+            BadInput: when there is no such setting or metric, no other setting, or no question in common.
         """
         names, base = [*self.by_setting], self.place(baseline)
         others = self.with_metric(metric).by_setting if others is None else others
         rows = [row for row, name in enumerate(names) if row != base and name in others]
+        if metric not in self.metrics:
+            raise BadInput(f"These results have no {metric!r}.", hint=f"They have {', '.join(self.metrics)}.")
         if not rows:
             raise BadInput("There is only one setting.", hint="Name another folder, or sweep a knob.")
         tests = self.matrix(metric).test(names, base, rows)

@@ -296,6 +296,8 @@ def test_the_command_measures_the_handbook_and_compares(
     compared = capsys.readouterr()
     assert "better: rank.strategy:bm25" in compared.out or "worse: rank.strategy:bm25" in compared.out
     assert "Holm's correction for 1 comparison." in compared.err
+    assert main(["eval", "compare", str(tmp_path / "out"), "--metric", "recall"]) == BadInput.exit_code
+    assert "no 'recall'. They have nDCG@10, recall@10, " in capsys.readouterr().err
 
 
 async def test_settings_that_change_one_knob_are_measured_first() -> None:

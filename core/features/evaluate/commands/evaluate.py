@@ -314,6 +314,8 @@ def _sweep(path: Path | None) -> dict[str, Any]:
     try:
         with Source(path, limit=_SWEEP_LIMIT).open() as file:
             return tomllib.loads(file.read().decode())
+    except FileNotFoundError as error:
+        raise BadInput(f"There is no file {path}.", hint="Check its path.") from error
     except (OSError, ValueError, RecursionError) as error:
         raise BadInput(
             f"{path} cannot be read as TOML: {error}.",
