@@ -13,6 +13,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from core.serving.problems import Refusal, reply
 from core.text.http_headers import host_and_port, is_loopback
+from core.text.sanitize import one_line
 
 _PORTS = {"http": "80", "https": "443"}
 
@@ -52,13 +53,16 @@ class HostCheck:
                 "Open it on its own machine as http://127.0.0.1, with its port. For other machines, name this host "
                 "in OPENQUERY_HOSTS and restart OpenQuery.",
             )
-        if not all(_same_origin(origin, hosts[0]) for origin in origins):
-            return Refusal(
-                403,
-                "This request comes from a page of another site: its Origin is not its Host.",
-                "Behind a proxy, let it pass on the browser's Host header, as docs/deployment.md shows.",
-            )
-        return None
+        foreign = next((origin for origin in origins if not _same_origin(origin, hosts[0])), None)
+        if foreign is None:
+            return None
+        return Refusal(
+            403,
+            f"This request comes from a page of another site: its Origin {one_line(foreign, 100)} is not its Host "
+            f"{one_line(hosts[0], 100)}.",
+            "Behind a proxy, let it pass on the browser's Host header, as docs/deployment.md shows. A page or a program in "
+            "a browser engine cannot ask from elsewhere: let a server or a program without an Origin ask for it.",
+        )
 
 
 def _same_origin(origin: str, host: str) -> bool:

@@ -92,6 +92,7 @@ def test_pages_of_other_sites_are_never_served(
             assert reply.status_code == status
             assert reply.headers["content-type"] == "application/problem+json"
             assert reply.json()["hint"]
+            assert headers.get("Origin", "") in reply.json()["detail"]
 
 
 def test_other_machines_need_an_operator_name_and_a_token(serve: Serve) -> None:
