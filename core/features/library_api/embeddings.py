@@ -8,7 +8,8 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 from fastapi import APIRouter
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic_core import PydanticCustomError
 
 from core.config.permissions import Action
 from core.features.api.service import CallerOf, ServiceOf, SessionOf
@@ -41,6 +42,18 @@ class EmbeddingRequest(BaseModel):
     """`base64` encodes float32 numbers in little-endian order."""
     dimensions: int | None = None
     """The number of dimensions. Only the number of the embedder is accepted."""
+
+    @field_validator("input", mode="before")
+    @classmethod
+    def _refuse_tokens(cls, value: Any) -> Any:
+        first = value[0] if isinstance(value, list) and value else None
+        if isinstance(first, int | list):
+            raise PydanticCustomError(
+                "tokens",
+                "Tokens as numbers are not read, because each model has its own. Send texts; OpenAIEmbeddings of "
+                "LangChain does with check_embedding_ctx_length=False.",
+            )
+        return value
 
 
 class EmbeddingView(BaseModel):

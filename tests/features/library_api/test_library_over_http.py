@@ -185,3 +185,5 @@ def test_the_openai_client_gets_vectors_of_the_embedder(api: Api) -> None:
         client.embeddings.create(model="text-embedding-3-small", input="pond")
     for wrong in ({"input": []}, {"input": [1, 2]}, {"input": "pond", "dimensions": 3}):
         assert api.post("/v1/embeddings", json=wrong).status_code == 400
+    with pytest.raises(openai.BadRequestError, match="Tokens as numbers are not read"):
+        client.embeddings.create(model="openquery", input=[[1, 2], [3]])
