@@ -186,7 +186,7 @@ def _count(run: Run, phase: Phase) -> tuple[str, str]:
                 return "all", ""
             return _number(counts.embedded), f"of {counts.kept:,}" if counts.kept else ""
         case Phase.RANK:
-            return _number(len(run.ranking.context)) if run.ranking else "", "in the context"
+            return (_number(len(run.ranking.context)), "in the context") if run.ranking else ("", "")
         case _:
             if is_left_out(run.text):
                 return "", ""
