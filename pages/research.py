@@ -125,7 +125,7 @@ class RunView:
         return self.stage is RunStage.ENDED and not (self.filling or self.tuning.pending or self.paused)
 
     def followers(self, fragment: str) -> tuple[str, ...]:
-        """Return the fragments that are drawn with the requested one: those that a moved control changes."""
+        """Return the fragments that a moved control changes, by the fragment of the control."""
         moving = fragment.startswith((f"{KNOB}_", f"{what_if.PREFIX}_")) and self.moves_quickly()
         return self.shown_with(fragment) if moving else ()
 

@@ -231,13 +231,17 @@ def _allowed(request: Request, path: str) -> str:
     """
     document = request.app.openapi()["paths"]
     fitting = (methods for template, methods in document.items() if compile_path(template)[0].match(path))
-    named = document.get(path) or next(fitting, None)
+    documented_methods = document.get(path) or next(fitting, None)
 
     def has(method: str) -> bool:
         scope = {**request.scope, "method": method}
         return any(route.matches(scope)[0] is Match.FULL for route in request.app.routes)
 
-    allowed = [method for method in _METHODS if (method.lower() in named if named else has(method))]
+    allowed = [
+        method
+        for method in _METHODS
+        if (method.lower() in documented_methods if documented_methods else has(method))
+    ]
     return ", ".join(sorted([*allowed, *(["HEAD"] if "GET" in allowed else [])]))
 
 

@@ -276,11 +276,11 @@ def _addresses(box: Mapping[str, Any]) -> Iterator[str]:
 
 def _queries(values: object, query: str) -> Iterator[str]:
     """Yield other queries, each once. Templates had objects with a title, JSON has texts."""
-    seen = {query.casefold()}
+    known_queries = {query.casefold()}
     for value in listed(values):
         text = line(value.get("title") if isinstance(value, dict) else value, _QUERY_LIMIT)
-        if text and text.casefold() not in seen:
-            seen.add(text.casefold())
+        if text and text.casefold() not in known_queries:
+            known_queries.add(text.casefold())
             yield text
 
 

@@ -185,7 +185,7 @@ def _unindexed(files: Sequence[Path]) -> frozenset[Path]:
 
 
 def _head(file: Path) -> bytes:
-    """Return the first bytes of a file, or none of one that cannot be read."""
+    """Return the first bytes of a file, or b"" if it is unreadable."""
     with suppress(OSError), file.open("rb") as opened:
         return opened.read(_HEAD)
     return b""

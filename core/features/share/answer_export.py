@@ -88,8 +88,8 @@ def source_parts(sources: Sequence[Source]) -> Iterator[str]:
         title = file_text(one_line(source.title)) or file_text(site(source.url)) or "Untitled"
         library_passage = passage_at_url(source.url)
         file = file_text(one_line(source.site))
-        named = f", {file}" if file and file not in title else ""
-        where = f"{named} in the collection {file_text(library_passage[0])}" if library_passage else ""
+        file_name = f", {file}" if file and file not in title else ""
+        where = f"{file_name} in the collection {file_text(library_passage[0])}" if library_passage else ""
         link = title if library_passage else file_link(title, source.url)
         yield f"### Source {source.number}"
         yield f"{link}{where}"

@@ -29,7 +29,7 @@ _CROSSED = 0.5
 _MARGIN = 0.15
 """Share of the width of the text at either side that is no space between columns."""
 _ALTERNATING = 0.5
-"""Least share of a column's lines that are drawn beside those of the other."""
+"""Least share of lines that are drawn in turns with the other column."""
 _APART = 1.5
 """Least distance between rows of a table, in distances of lines."""
 _MOST_PIECES, _MOST_SPACES, _MOST_DIVISIONS = 5_000, 4, 3
@@ -90,7 +90,7 @@ def _pieces(page: Any) -> Iterator[_Piece]:
 
 
 def _joined(pieces: Sequence[_Piece]) -> list[_Piece]:
-    """Return the pieces with the words of a line that are drawn one after the other as one piece."""
+    """Join words that are drawn one after the other to lines."""
     joined: list[_Piece] = []
     space = _WORD_SPACE * median([piece.top - piece.bottom for piece in pieces] or [0.0])
     for piece in pieces:
@@ -135,7 +135,10 @@ def _zones(
 
 
 def _spaces(pieces: Sequence[_Piece]) -> list[float]:
-    """Return the middles of the spaces that may divide columns, those that the fewest lines cross first, then the widest."""
+    """Return the middles of spaces that may divide columns.
+
+    Those that the fewest lines cross come first, then the widest.
+    """
     if not pieces:
         return []
     start, end = int(min(piece.left for piece in pieces)), int(max(piece.right for piece in pieces)) + 1
@@ -148,19 +151,22 @@ def _spaces(pieces: Sequence[_Piece]) -> list[float]:
     cover = list(accumulate(changes))[: end - start]
     most = _CROSSED * median(cover)
     margin = _MARGIN * (end - start)
-    found: list[tuple[int, int, float]] = []
+    ranked_spaces: list[tuple[int, int, float]] = []
     place = 0
     for count, run in groupby(cover):
         width = len(list(run))
         middle = place + width / 2
         if count <= most and width >= _NARROWEST and margin < middle < end - start - margin:
-            found.append((count, -width, start + middle))
+            ranked_spaces.append((count, -width, start + middle))
         place += width
-    return [middle for *_, middle in sorted(found)[:_MOST_SPACES]]
+    return [middle for *_, middle in sorted(ranked_spaces)[:_MOST_SPACES]]
 
 
 def _runs(pieces: Sequence[_Piece], space: float) -> list[list[_Piece]]:
-    """Return the pieces from top to bottom, those that cross a space apart, and the rows of a table each alone."""
+    """Return the pieces in groups from top to bottom.
+
+    Lines that cross the space are a group apart, and so is each row of a table.
+    """
 
     def crosses(piece: _Piece) -> bool:
         return piece.left < space - 1 and piece.right > space + 1
@@ -234,7 +240,7 @@ def _fills_lines(lines: Sequence[_Piece]) -> bool:
 
 def _spans(text: str, page: Any, zones: Sequence[_Zone]) -> list[list[Span]]:
     """Return the spans of each zone. White space belongs to the character before it."""
-    found: list[list[Span]] = [[] for _ in zones]
+    zone_spans: list[list[Span]] = [[] for _ in zones]
     current = start = 0
     for place, character in enumerate(text):
         if character.isspace():
@@ -248,7 +254,7 @@ def _spans(text: str, page: Any, zones: Sequence[_Zone]) -> list[list[Span]]:
             (n for n, z in enumerate(zones) if z.left <= x < z.right and z.bottom <= y < z.top), current
         )
         if number != current:
-            found[current].append((start, place))
+            zone_spans[current].append((start, place))
             current, start = number, place
-    found[current].append((start, len(text)))
-    return [spans for spans in found if spans]
+    zone_spans[current].append((start, len(text)))
+    return [spans for spans in zone_spans if spans]

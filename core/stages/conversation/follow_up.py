@@ -253,15 +253,15 @@ def recent(history: Sequence[Exchange], tokens: int) -> tuple[Exchange, ...]:
 
     Questions are kept whole. The oldest kept answer may be cut to the remaining room.
     """
-    kept: list[Exchange] = []
+    newest_first: list[Exchange] = []
     room = tokens * CHARACTERS_A_TOKEN
     for exchange in reversed(history):
         answer_room = room - len(exchange.question)
         if answer_room <= 0:
             break
-        kept.append(replace(exchange, answer=truncate(exchange.answer, answer_room)))
+        newest_first.append(replace(exchange, answer=truncate(exchange.answer, answer_room)))
         room = answer_room - len(exchange.answer)
-    return tuple(reversed(kept))
+    return tuple(reversed(newest_first))
 
 
 def dropped_note(dropped: int) -> str:

@@ -88,8 +88,7 @@ def find_question(text: str) -> str:
     elif len(text) <= QUESTION_LIMIT:
         return "" if _is_letter(text) and not _last_asking(text) else text
     outside = without(text, parts).strip()
-    asked = _last_asking(labelled or outside)
-    return asked or (text if len(text) <= QUESTION_LIMIT else "")
+    return _last_asking(labelled or outside) or (text if len(text) <= QUESTION_LIMIT else "")
 
 
 def _is_letter(text: str) -> bool:

@@ -151,8 +151,10 @@ def set_followers(followers: Callable[[str], Iterable[str]]) -> None:
 def is_drawn_now(keys: Iterable[str]) -> bool:
     """Whether this run of the script draws all fragments of these keys after its callbacks."""
     context = get_script_run_ctx()
-    drawn = set(context.fragment_ids_this_run or ()) if context else set()
-    return context is not None and drawn.issuperset(context.fragment_storage.resolve_target(list(keys)))
+    if context is None:
+        return False
+    drawn = set(context.fragment_ids_this_run or ())
+    return drawn.issuperset(context.fragment_storage.resolve_target(list(keys)))
 
 
 def script_run() -> object:

@@ -110,12 +110,12 @@ def next_mark(text: str, start: int, family: str, *, calls: bool) -> Mark | None
     channel that is addressed to a tool is no thought and stays in the text.
     """
     for match in _PATTERN.finditer(text, start):
-        found = match.lastgroup or ""  # the outer group of the alternative
-        if family not in _ONLY_WITHIN.get(found, (family,)) or (calls and "to=" in match[0]):
+        alternative = match.lastgroup or ""  # the outer group of the alternative
+        if family not in _ONLY_WITHIN.get(alternative, (family,)) or (calls and "to=" in match[0]):
             continue
-        if (begun := _BEGUN.get(found)) and begun.fullmatch(text, match.start()):
+        if (begun := _BEGUN.get(alternative)) and begun.fullmatch(text, match.start()):
             continue  # incomplete
-        return Mark(*_classified(found, match.groupdict()), match.start(), match.end())
+        return Mark(*_classified(alternative, match.groupdict()), match.start(), match.end())
     return None
 
 
