@@ -22,11 +22,13 @@ from streamlit.runtime.app_session import AppSession, AppSessionState
 from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
 from streamlit.runtime.fragment import FragmentStorage, MemoryFragmentStorage
 from streamlit.runtime.pages_manager import PagesManager
+from streamlit.runtime.scriptrunner.script_runner import ScriptRunner
 from streamlit.runtime.scriptrunner_utils.script_requests import RerunData
 from streamlit.runtime.scriptrunner_utils.script_run_context import get_script_run_ctx
 from streamlit.runtime.state.safe_session_state import SafeSessionState
 
 from core.runtime.logs import write_through_root
+from pages.parts.serving.script_turns import ScriptTurns
 
 # --- where a drawing of the whole page begins (decision 0037) -----------------------------------------------
 # Upstream: github.com/streamlit/streamlit/pull/8798 sets the containers back after `st.rerun` only.
@@ -124,6 +126,23 @@ def rerun_fragment(key: str) -> None:
             context_info=context.context_info,
         )
     )
+
+
+# --- how many scripts are run at once (decision 0079) ---------------------------------------------------------
+# Upstream: each session has a thread, and nothing limits how many of them run. Test: tests/pages/test_script_turns.py
+
+_run_script = ScriptRunner._run_script
+_turns = ScriptTurns()
+
+
+def run_scripts_in_turns() -> None:
+    """Let few scripts run at the same time, in the order of their requests."""
+    ScriptRunner._run_script = _run_in_turn  # type: ignore[method-assign, assignment]
+
+
+def _run_in_turn(runner: ScriptRunner, rerun_data: RerunData) -> None:
+    with _turns.turn():
+        _run_script(runner, rerun_data)
 
 
 # --- fragments that are drawn with another (decision 0079) ----------------------------------------------------
