@@ -24,8 +24,7 @@ def keep_history(run: Run | None, *, opens: bool = False) -> None:
 
     Every page that shows a run calls this. A page that only opens runs on other pages passes `opens`.
     """
-    with st.container(key="history_component"):
-        _history(key="history", data={"run": run.id if run else "", "opens": opens})
+    _history(key="history_component", data={"run": run.id if run else "", "opens": opens})
 
 
 def view_choice(titles: Mapping[str, str], default: str = "", key: str = "view", name: str = "view") -> str:

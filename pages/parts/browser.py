@@ -20,7 +20,10 @@ NARROW, COMPACT = 640, 1200
 
 
 def component(name: str, html: str = "<span></span>") -> ComponentRenderer:
-    """Return a component of the page. The function `window.openquery.<name>` receives its `html`."""
+    """Return a component of the page. The function `window.openquery.<name>` receives its `html`.
+
+    It takes no room on the page if its key ends with `_component`.
+    """
     script = f"export default (component) => window.openquery.{name}(component);"
     return st.components.v2.component(f"openquery_{name}", html=html, js=script, isolate_styles=False)
 
@@ -38,14 +41,12 @@ _copy_link = component("copy_link", Path(__file__).with_name("copy_link.html").r
 
 def strike_citations(lost: Collection[int]) -> None:
     """Strike the citations of sources that left the context. Their numbers are `lost`."""
-    with st.container(key="struck_citations_component"):
-        _struck_citations(key="struck_citations", data={"lost": sorted(lost)})
+    _struck_citations(key="struck_citations_component", data={"lost": sorted(lost)})
 
 
 def keep_row(table: str) -> None:
     """Keep the row being read in view while rows are added. `table` is the key of the table."""
-    with st.container(key="kept_row_component"):
-        _kept_row(key="kept_row", data={"table": table})
+    _kept_row(key="kept_row_component", data={"table": table})
 
 
 def _reported(key: str, field: str) -> Any:
@@ -57,11 +58,10 @@ def citation_clicks(cited: int | None, on_cite: Callable[[int], None] | None = N
     """Call `on_cite` with the number of a clicked citation. `cited` is highlighted, if given."""
 
     def clicked() -> None:
-        if on_cite and isinstance(number := _reported("citation", "cite"), int | float):
+        if on_cite and isinstance(number := _reported("citation_component", "cite"), int | float):
             on_cite(int(number))
 
-    with st.container(key="citation_component"):
-        _citations(key="citation", data={"cited": cited or 0}, on_cite_change=clicked)
+    _citations(key="citation_component", data={"cited": cited or 0}, on_cite_change=clicked)
 
 
 def chart_clicks(picks: Mapping[str, Callable[[str], object]]) -> None:
@@ -73,12 +73,11 @@ def chart_clicks(picks: Mapping[str, Callable[[str], object]]) -> None:
     """
 
     def clicked() -> None:
-        kind, _, name = str(_reported("pick", "name") or "")[:2000].partition("/")
+        kind, _, name = str(_reported("pick_component", "name") or "")[:2000].partition("/")
         if kind in picks:
             picks[kind](name)
 
-    with st.container(key="click_component"):
-        _chart_clicks(key="pick", on_name_change=clicked)
+    _chart_clicks(key="pick_component", on_name_change=clicked)
 
 
 def row_clicks(table: str, row: str, cell: str, on_open: Callable[[str], None]) -> None:
@@ -89,12 +88,13 @@ def row_clicks(table: str, row: str, cell: str, on_open: Callable[[str], None]) 
     """
 
     def clicked() -> None:
-        name = _reported("row_click", "open")
+        name = _reported("row_click_component", "open")
         if isinstance(name, str) and name:
             on_open(name)
 
-    with st.container(key="row_component"):
-        _row_clicks(key="row_click", data={"table": table, "row": row, "cell": cell}, on_open_change=clicked)
+    _row_clicks(
+        key="row_click_component", data={"table": table, "row": row, "cell": cell}, on_open_change=clicked
+    )
 
 
 def copy_link() -> None:
@@ -107,8 +107,7 @@ def copy_link() -> None:
 
 def reveal(key: str, of: str) -> None:
     """Scroll this container into view, and focus its text field, once per text `of`."""
-    with st.container(key="reveal_component"):
-        _reveal(key="reveal", data={"key": key, "of": of})
+    _reveal(key="reveal_component", data={"key": key, "of": of})
 
 
 def save_charts(name: str) -> None:
@@ -125,8 +124,7 @@ def announcement(text: str) -> None:
 def report_width() -> None:
     """Have the window report how wide it is. A page that opens in a small window, or is turned, is drawn once more."""
     data = {"limits": [NARROW, COMPACT], "reported": _width_limit()}
-    with st.container(key="screen_component"):
-        _screen(key="screen", data=data, on_limit_change=lambda: None)
+    _screen(key="screen_component", data=data, on_limit_change=lambda: None)
 
 
 def is_narrow() -> bool:
@@ -140,7 +138,7 @@ def is_compact() -> bool:
 
 
 def _width_limit() -> int | None:
-    limit = _reported("screen", "limit")
+    limit = _reported("screen_component", "limit")
     return None if limit is None else int(limit)
 
 
