@@ -4,6 +4,7 @@ The selected passage is shown in its article.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any
 
@@ -56,40 +57,55 @@ def passages(answered: Run, tuned: Callable[[], Run]) -> tuple[str, ...]:
     if not ranked_passages(tuned()):
         markup.show_empty("There are no passages to rank.", "segment")
         return ("results",)
-    _charts(tuned)
+    with st.container(key="ranked_charts"):
+        _charts(tuned)
     _listed(answered, tuned)
     return FRAGMENTS
+
+
+@dataclass(frozen=True, slots=True)
+class _Head:
+    """What stands above the table."""
+
+    pages: frozenset[str]
+    """Keys of the pages that the filter offers."""
+    scores: tuple[str, ...]
+    """Scores that the table can show."""
+    caption: str
 
 
 @st.fragment(key=LISTED)
 def _listed(answered: Run, tuned: Callable[[], Run]) -> None:
     """Draw filters, table, labels and the open passage. Actions here do not redraw the charts."""
-    pages = distinct_labels({row.key: f"{row.title} — {row.site}" for row in ranked_passages(tuned())})
-    _rows(answered, tuned, pages, _filters(pages))
+    table = ranked_passages(run := tuned())
+    pages = distinct_labels({row.key: f"{row.title} — {row.site}" for row in table})
+    matching = _filters(pages)
+    head = _head(run, table, matching(table))
+    _draw_head(head)
+    _rows(answered, tuned, head, matching)
 
 
 @st.fragment(key=FRAGMENTS[1])
 def _rows(
     answered: Run,
     tuned: Callable[[], Run],
-    pages: Mapping[str, str],
+    head: _Head,
     matching: Callable[[Sequence[RankedPassage]], tuple[RankedPassage, ...]],
 ) -> None:
-    """Draw the table of the `matching` passages, labels and the open passage. The filters offer `pages`."""
+    """Draw the table of the `matching` passages below its `head`, labels and the open passage."""
     table = ranked_passages(run := tuned())
     if runtime.runs().get(run.id) is None:
         st.rerun()  # a deleted run or revoked link: the page says so
-    if {row.key for row in table} != set(pages):
-        streamlit_patches.rerun_fragment(LISTED)  # other pages have passages now
-    labels = label_view.run_labels(answered, run)
     rows = matching(table)
-    scores = [name for name in SCORES if any(getattr(row, name) is not None for row in table)]
+    if _head(run, table, rows) != head:
+        streamlit_patches.rerun_fragment(LISTED)
+    labels = label_view.run_labels(answered, run)
     passage_rows(
         sorted_by(rows, st.session_state.get("passage_order", "")),
-        scores,
-        _head(run, table, rows, scores),
+        head.scores,
+        str(st.session_state[SHOWN_SCORE]),
         labels=labels.names,
-        beside_pages=lambda: _order(scores),
+        beside_pages=lambda: _order(head.scores),
     )
     label_view.summary(labels, answered, run, OPENED)
     open_passage(run, table, rows, lambda passage: label_view.grade_buttons(labels, run, passage))
@@ -97,40 +113,39 @@ def _rows(
 
 @st.fragment(key=FRAGMENTS[0])
 def _charts(tuned: Callable[[], Run]) -> None:
+    """Draw the map and the curve, each below its heading. The styles put the curve beside the map."""
     table, dark = ranked_passages(run := tuned()), st.context.theme.type == "dark"
-    left, right = st.columns([1.6, 1], gap="small")
     projected = passage_charts.projection(run.index, run.embedded_for_answer) if run.index else None
-    with left:
-        if projected is None:
-            why = "were left out of the file with the texts" if run.lacks_texts else "are not there"
-            markup.show_empty(f"No map: the vectors of the passages {why}.", "scatter_plot")
-        else:
-            drawn, total = len(passage_charts.shown_points(table, projected)), len(table)
-            count = f"{drawn:,} of {total:,} drawn" if drawn < total else ""
-            legend = ("context", "context"), ("question", "question")
-            hint = f"A view in two dimensions, which keep {sum(projected.explained):.0%} of the variance of the vectors."
-            markup.show(markup.section_heading("Embedding map", count, *legend, hint=hint))
-            st.plotly_chart(
-                passage_charts.embedding_map(run, table, projected, dark=dark),
-                key="map",
-                config=passage_charts.CONFIG,
-                on_select=lambda: _select_point(table),
-                selection_mode="points",
-                theme=None,
-                alt="Passages and the question, projected from the embedding space onto a plane",
-            )
-    with right:
-        if curve := score_curve(run):
-            score = passage_charts.score_name(curve)
-            hint = passage_charts.FUSED if curve.name == "fused" else ""
-            markup.show(markup.section_heading(f"{score} by rank", hint=hint))
-            st.plotly_chart(
-                passage_charts.score_chart(curve, run, dark=dark),
-                key="curve",
-                config=passage_charts.CONFIG,
-                theme=None,
-                alt=f"{score} of the passages by rank, with the cut-off of the context",
-            )
+    if projected is None:
+        why = "were left out of the file with the texts" if run.lacks_texts else "are not there"
+        markup.show(markup.section_heading("Embedding map"))
+        markup.show_empty(f"No map: the vectors of the passages {why}.", "scatter_plot")
+    else:
+        drawn, total = len(passage_charts.shown_points(table, projected)), len(table)
+        count = f"{drawn:,} of {total:,} drawn" if drawn < total else ""
+        legend = ("context", "context"), ("question", "question")
+        hint = f"A view in two dimensions, which keep {sum(projected.explained):.0%} of the variance of the vectors."
+        markup.show(markup.section_heading("Embedding map", count, *legend, hint=hint))
+        st.plotly_chart(
+            passage_charts.embedding_map(run, table, projected, dark=dark),
+            key="map",
+            config=passage_charts.CONFIG,
+            on_select=lambda: _select_point(table),
+            selection_mode="points",
+            theme=None,
+            alt="Passages and the question, projected from the embedding space onto a plane",
+        )
+    if curve := score_curve(run):
+        score = passage_charts.score_name(curve)
+        hint = passage_charts.FUSED if curve.name == "fused" else ""
+        markup.show(markup.section_heading(f"{score} by rank", hint=hint))
+        st.plotly_chart(
+            passage_charts.score_chart(curve, run, dark=dark),
+            key="curve",
+            config=passage_charts.CONFIG,
+            theme=None,
+            alt=f"{score} of the passages by rank, with the cut-off of the context",
+        )
 
 
 def _filters(pages: Mapping[str, str]) -> Callable[[Sequence[RankedPassage]], tuple[RankedPassage, ...]]:
@@ -150,10 +165,7 @@ def _filters(pages: Mapping[str, str]) -> Callable[[Sequence[RankedPassage]], tu
     return partial(filtered, words=words, only_context=only, key=key)
 
 
-def _head(
-    run: Run, table: Sequence[RankedPassage], rows: Sequence[RankedPassage], scores: Sequence[str]
-) -> str:
-    """Draw the table's caption, and return the chosen score."""
+def _head(run: Run, table: Sequence[RankedPassage], rows: Sequence[RankedPassage]) -> _Head:
     unranked_note = (
         f"; {len(run.index.not_embedded)} without a vector are not ranked"
         if run.index and run.index.not_embedded
@@ -163,23 +175,30 @@ def _head(
     mixed = run.index is not None and len(run.index.embedder_languages) > 1
     read_by = f", read by {table[0].embedder}" if mixed else ""
     caption = f"{len(rows):,} of {len(table):,} shown" if len(rows) < len(table) else ""
-    caption = f"{caption}{unranked_note}{read_by}".removeprefix("; ").removeprefix(", ")
+    return _Head(
+        frozenset(row.key for row in table),
+        tuple(name for name in SCORES if any(getattr(row, name) is not None for row in table)),
+        f"{caption}{unranked_note}{read_by}".removeprefix("; ").removeprefix(", "),
+    )
+
+
+def _draw_head(head: _Head) -> None:
+    """Draw the table's caption, and the choice of a score."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="passage_head"):
         with st.container(key="passage_caption", width="stretch"):
-            markup.show(markup.section_heading("Passages", caption))
-        if st.session_state.get(SHOWN_SCORE) not in scores:
-            st.session_state[SHOWN_SCORE] = scores[0]
-        if len(scores) > 1:
+            markup.show(markup.section_heading("Passages", head.caption))
+        if st.session_state.get(SHOWN_SCORE) not in head.scores:
+            st.session_state[SHOWN_SCORE] = head.scores[0]
+        if len(head.scores) > 1:
             st.segmented_control(
                 "Score in the table",
-                scores,
+                head.scores,
                 format_func=lambda name: passage_charts.LABELS.get(name, name),
                 required=True,
                 key=SHOWN_SCORE,
                 label_visibility="collapsed",
                 persist_state="session",
             )
-    return str(st.session_state[SHOWN_SCORE])
 
 
 def passage_rows(
