@@ -172,6 +172,7 @@ def test_changed_settings_are_named_with_a_way_back(registry: RunRegistry) -> No
     app.button(key="back_knob_chunk_size").click().run()
     assert app.slider(key="knob_chunk_size").value == 500
     assert changed(app.run()) == "Search queries 1 was 3"
+    assert not [button.key for button in app.button if button.key.startswith("back_")]  # Reset does the same
     app.button(key="reset").click().run()
     assert not app.exception
     assert changed(app.run()) == ""
@@ -191,6 +192,6 @@ def test_setting_is_found_by_words_of_name_or_help(registry: RunRegistry) -> Non
     app.text_input(key="find_setting").set_value("zzz").run()
     assert "No setting matches." in words(app)
     assert "Passage size 800 characters was 500 characters" in changed(app)
-    app.button(key="back_knob_chunk_size").click().run()
+    app.button(key="reset").click().run()
     app.text_input(key="find_setting").set_value("").run()
     assert app.slider(key="knob_chunk_size").value == 500

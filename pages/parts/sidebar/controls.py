@@ -253,22 +253,21 @@ def _changed(run: Run | None, words: str, moved: Callable[[str], object]) -> Non
 
     with st.container(key="changed_settings", gap="xxsmall"):
         markup.show(markup.section_heading("Changed", str(len(differing))))
-        for parameter in differing:
-            now, before = st.session_state[key(parameter)], _base(run, parameter)
-            with st.container(horizontal=True, vertical_alignment="center", gap="xxsmall"):
-                markup.show(
-                    p(".oq-changed")[
-                        i,
-                        parameter.title,
-                        " ",
-                        b[parameter.value_text(now)],
-                        f" was {parameter.value_text(before)}",
-                    ]
-                )
-                widgets.button(
-                    "put back", "", put_back, [parameter], key=f"back_{key(parameter)}", type="tertiary"
-                )
+        if len(differing) == 1:
+            _show_change(run, differing[0])
+        else:
+            for parameter in differing:
+                with st.container(horizontal=True, vertical_alignment="center", gap="xxsmall"):
+                    _show_change(run, parameter)
+                    name = f"back_{key(parameter)}"
+                    widgets.button("put back", "", put_back, [parameter], key=name, type="tertiary")
         widgets.button("Reset", "undo", put_back, differing, key="reset", type="tertiary")
+
+
+def _show_change(run: Run | None, parameter: Parameter) -> None:
+    now, before = st.session_state[key(parameter)], _base(run, parameter)
+    texts = b[parameter.value_text(now)], f" was {parameter.value_text(before)}"
+    markup.show(p(".oq-changed")[i, parameter.title, " ", *texts])
 
 
 def live(
