@@ -19,6 +19,13 @@ UNSAID = 300.0
 _DIRECTIVE = re.compile(r'([a-z-]+)(?:\s*=\s*"?(\d+)"?)?')
 _NEVER = frozenset(("no-store", "no-cache", "private", "must-understand"))
 _NUMBER = re.compile(r"(\d{1,18})\d*(\.\d{1,9})?\d*", re.ASCII)
+_UNIT_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_UNIT = r"(ms|milliseconds?|msecs?|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?)"
+_AMOUNT = re.compile(rf"(\d{{1,9}}(?:\.\d{{1,9}})?)\s?{_UNIT}\b", re.ASCII | re.IGNORECASE)
+_DURATION = re.compile(
+    rf"\d{{1,9}}(?:\.\d{{1,9}})?\s?{_UNIT}(?:[\s,]{{0,2}}(?:and )?\d{{1,9}}(?:\.\d{{1,9}})?\s?{_UNIT}){{0,4}}",
+    re.ASCII | re.IGNORECASE,
+)
 _HOST = re.compile(r"(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]+))(?::(\d{1,5}))?")
 
 
@@ -37,12 +44,31 @@ def header_date(header: str | None) -> float | None:
         return None
 
 
+def duration(text: str) -> float | None:
+    """Return the seconds of a duration such as `6m0s`, `350ms` or `1 minute, 30 seconds`, or None."""
+    if not _DURATION.fullmatch(text.strip()):
+        return None
+    return sum(float(number) * _unit_seconds(unit) for number, unit in _AMOUNT.findall(_apart(text)))
+
+
+def _apart(text: str) -> str:
+    """Separate the amounts of a duration by blanks: `6m0s` becomes `6m 0s`."""
+    return re.sub(r"(?<=[a-z])(?=\d)", " ", text, flags=re.IGNORECASE)
+
+
+def _unit_seconds(unit: str) -> float:
+    unit = unit.lower()
+    return _UNIT_SECONDS["ms" if unit.startswith(("ms", "milli")) else unit[0]]
+
+
 def retry_after(header: str | None) -> float | None:
     """Return the seconds in a `Retry-After` header, or None.
 
-    The header may be a number or a date. The result is never negative.
+    The header may be a number, a duration with units, or a date. The result is never negative.
     """
     seconds = header_number(header)
+    if seconds is None:
+        seconds = duration(header or "")
     if seconds is not None:
         return seconds
     date = header_date(header)

@@ -12,7 +12,22 @@ def test_wait_is_read_as_seconds_or_date() -> None:
     in_a_minute = retry_after(formatdate(time.time() + 60, usegmt=True))
     assert in_a_minute is not None and 55 < in_a_minute <= 60
     assert retry_after("Wed, 21 Oct 2015 07:28:00 GMT") == 0
-    for nonsense in (None, "", "soon", "-5", "1e9", "٣", "inf", "nan"):
+    for written, seconds in (("6m0s", 360), ("500ms", 0.5), ("1 minute, 30 seconds", 90), ("2h", 7200)):
+        assert retry_after(written) == seconds
+    for nonsense in (
+        "3 bananas",
+        "s",
+        "1m2",
+        "6m 0s 0s 0s 0s 0s",
+        None,
+        "",
+        "soon",
+        "-5",
+        "1e9",
+        "٣",
+        "inf",
+        "nan",
+    ):
         assert retry_after(nonsense) is None
 
 

@@ -10,8 +10,8 @@ import httpx
 import orjson
 from pydantic import SecretStr
 
+from core.adapters.models.stated_wait import stated_wait
 from core.errors import OpenQueryError
-from core.text.http_headers import retry_after
 from core.text.lenient_json import lenient_json
 from core.text.sanitize import one_line, pluralize
 
@@ -27,9 +27,14 @@ NO_QUOTA = "insufficient_quota"
 _WRAPPERS = ("error", "errors", "fault")
 _WORDS = tuple(
     re.compile(names, re.IGNORECASE)
-    for names in ("messages?$|msg|^fault", "detail|description", "error|reason", "code$|type$")
+    for names in ("messages?$|msg|^fault", "detail|description", "error|reason", "code$", "type$")
 )
 """Names of fields with the words of an error, the clearest first."""
+_FILTERED = re.compile(
+    r"content.?(?:filter|management|policy)|safety (?:system|filter|setting)|inappropriate content|data.?inspection",
+    re.IGNORECASE,
+)
+"""Words of a server that refuses a text for its content."""
 
 
 def retry_reason(status: int | None) -> str:
@@ -78,7 +83,8 @@ def _words(error: Any, depth: int = 6) -> str:
     if not isinstance(error, dict) or not depth:
         return str(error) if isinstance(error, int) and not isinstance(error, bool) and error else ""
     inner = [error[name] for name in _WRAPPERS if isinstance(error.get(name), dict | list)]
-    inner += [value for names in _WORDS for name, value in error.items() if names.search(str(name))]
+    named = [value for names in _WORDS for name, value in error.items() if names.search(str(name))]
+    inner += sorted(named, key=lambda value: isinstance(value, int))  # a number says least
     words = next((words for value in inner if (words := _words(value, depth - 1))), "")
     if isinstance(error.get("loc"), list):  # Pydantic: the field
         return f"{'.'.join(map(str, error['loc']))}: {words}"
@@ -166,10 +172,10 @@ class ModelService(Generic[E]):
             code: the provider's error code.
         """
         quoted = provider_text(body, self.key)
-        message, hint = self._refusal(status, quoted.lower(), headers, code)
+        message, hint = self._refusal(status, quoted.lower(), stated_wait(headers, body), code)
         return self.error(f"{message}{f': {quoted}' if quoted else ''}.", hint=hint)
 
-    def _refusal(self, status: int, message: str, headers: Mapping[str, str], code: str) -> tuple[str, str]:
+    def _refusal(self, status: int, message: str, wait: float | None, code: str) -> tuple[str, str]:
         host, other = self.host, self.alternative
         unknown = code in _UNKNOWN_MODEL_CODES or (
             "model" in message and any(mark in message for mark in _UNKNOWN_MODEL)
@@ -182,9 +188,13 @@ class ModelService(Generic[E]):
             case 402 | 429 if status == 402 or code == NO_QUOTA:
                 return f"{host} has no credit left for this key", f"Add credit to that account, or {other}."
             case 429:
-                seconds = retry_after(headers.get("retry-after"))
-                when = f"in {pluralize(round(seconds), 'second')}" if seconds else "in a minute"
+                when = f"in {pluralize(round(wait), 'second')}" if wait else "in a minute"
                 return f"{host} takes no more requests for now", f"Ask again {when}, or {other}."
+            case 400 | 403 if _FILTERED.search(f"{code} {message}"):
+                return (
+                    f"{host} refused the text for its content ({status})",
+                    f"Ask in other words, leave out the source that it objects to, or {other}.",
+                )
             case 403:
                 return f"{host} does not allow this", f"Check what the key may do, or {other}."
             case 404 | 400 if unknown:

@@ -15,6 +15,7 @@ from core.adapters.models.model_http import (
     ATTEMPTS,
     NO_QUOTA,
     host_of,
+    parsed_body,
     plain_key,
     provider_text,
     retry_reason,
@@ -30,9 +31,9 @@ from core.adapters.models.openai_client import (
 )
 from core.adapters.models.openai_stream import MAX_REPLY_BYTES, ReplyLimits, read_reply
 from core.adapters.models.replies.thoughts import ThoughtHabit
+from core.adapters.models.stated_wait import stated_wait
 from core.errors import ChatFailed, ToolsRefused
 from core.model import Message, Retry, StreamChunk, ToolDefinition
-from core.text.http_headers import retry_after
 from core.text.sanitize import json_without_surrogates
 
 if TYPE_CHECKING:
@@ -208,7 +209,7 @@ class OpenAIChat:
         if isinstance(error, APIStatusError):
             if error.status_code not in _RETRY_STATUSES or error.code == NO_QUOTA:
                 return None
-            server_wait = retry_after(error.response.headers.get("retry-after"))
+            server_wait = stated_wait(error.response.headers, parsed_body(error.response))
             return (
                 backoff if server_wait is None else server_wait if server_wait <= _MAX_RETRY_AFTER else None
             )
@@ -289,7 +290,10 @@ def _model_names(reply: Any) -> set[str]:
     """Find the names in a list of models. Servers use different field names."""
     rows = reply
     if isinstance(reply, dict):
-        rows = reply["data"] if "data" in reply else reply["models"]
+        lists = [reply[name] for name in ("data", "models", "result") if name in reply]
+        if not lists:
+            raise KeyError("data")
+        rows = next(filter(None, lists), ())
     names = (_model_name(row) for row in rows or ())
     return {name for name in names if name}
 
@@ -300,7 +304,7 @@ def _model_name(row: Any) -> str:
     if not isinstance(row, dict):
         return ""
     return next(
-        (row[key] for key in ("id", "model", "name") if isinstance(row.get(key), str) and row[key]), ""
+        (row[key] for key in ("id", "model", "name", "key") if isinstance(row.get(key), str) and row[key]), ""
     )
 
 

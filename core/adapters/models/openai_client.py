@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from pydantic import SecretStr
 
 from core.adapters.certificates import trusted_certificates
-from core.adapters.models.model_http import ModelService, host_of, plain_key, provider_text
+from core.adapters.models.model_http import ModelService, host_of, parsed_body, plain_key, provider_text
 from core.adapters.network_failure import network_failure
 from core.adapters.web.body_limits import Decompressor
 from core.errors import ChatFailed
@@ -117,7 +117,9 @@ def chat_failure(error: OpenAIError, service: ModelService[ChatFailed], timeout:
     import openai
 
     if isinstance(error, openai.APIStatusError):
-        return service.refusal(error.status_code, error.body, error.response.headers, error.code or "")
+        # The body as it was sent: the SDK keeps only its field `error`, which may be a mere title.
+        body = parsed_body(error.response)
+        return service.refusal(error.status_code, body, error.response.headers, error.code or "")
     if isinstance(error.__cause__, ChatFailed):  # raised by a request hook
         return error.__cause__
     if isinstance(error, openai.APITimeoutError):

@@ -28,7 +28,7 @@ from core.model import (
     Usage,
 )
 from core.stages.streams import collected
-from tests.services.loopback import Cut, Gate, Reply, html_reply, json_reply
+from tests.services.loopback import Cut, Gate, Loopback, Reply, Request, html_reply, json_reply
 from tests.services.openai_server import FakeOpenAI, chunk, failure, sse, streamed, whole
 
 KEY = "sk-canary-5f2d9c"
@@ -285,6 +285,24 @@ def elsewhere() -> Reply:
             "base URL",
         ),
         (failure(400, '{"error": {"message": "Deep down"}}'), ": Deep down.", "base URL"),
+        (
+            json_reply({"statusCode": 400, "message": ["No top", "x"], "error": "Bad Request"}, status=400),
+            ": No top.",
+            "base URL",
+        ),
+        (
+            json_reply(
+                {"error": {"message": None, "type": "t", "code": "context_length_exceeded"}}, status=400
+            ),
+            "too long",
+            "fewer",
+        ),
+        (
+            json_reply({"error": {"message": "Filtered", "code": "content_filter"}}, status=400),
+            "for its content (400): Filtered",
+            "other words",
+        ),
+        (failure(429, "Please retry after 45 seconds."), "takes no more requests", "in 45 seconds"),
     ],
 )
 async def test_refusal_says_what_to_do_and_is_not_repeated(
@@ -444,6 +462,24 @@ async def test_models_are_listed_by_name_with_embedders_last(fake_openai: FakeOp
         "nomic-embed-text",
     )
     assert await list_local_models(fake_openai.url) == ("Alpha", "beta", "zeta")
+
+
+@pytest.mark.parametrize(
+    ("body", "names"),
+    [
+        ({"data": None}, ()),
+        ({"data": [], "models": [{"name": "alpha"}]}, ("alpha",)),
+        ({"data": {"alpha": {}, "beta": {}}}, ("alpha", "beta")),
+        ({"models": [{"type": "llm", "key": "maker/alpha"}]}, ("maker/alpha",)),
+        ({"success": True, "result": [{"id": "alpha"}, {"id": None}]}, ("alpha",)),
+    ],
+)
+async def test_models_are_listed_in_the_forms_of_other_servers(body: object, names: tuple[str, ...]) -> None:
+    async def answer(_request: Request) -> Reply:
+        return json_reply(body)
+
+    with Loopback(answer) as server:
+        assert await list_models(server.url) == names
 
 
 async def test_listing_models_with_a_wrong_key_says_so(fake_openai: FakeOpenAI) -> None:
