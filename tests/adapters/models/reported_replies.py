@@ -82,6 +82,7 @@ THINKS: dict[str, Any] = {"thought": THOUGHT}
 BROKEN: dict[str, Any] = {"answer": HALVES[0].strip()}
 ONLY: dict[str, Any] = {"answer": "", "thought": THOUGHT}
 LEFT = HALVES[0]
+MARKED_BESIDE: dict[str, Any] = {"extra_content": {"google": {"thought": True}}}
 
 
 # fmt: off
@@ -110,6 +111,7 @@ FRAMES = (
     Report("empty finish reasons", text(*HALVES).replace(b'"finish_reason": null', b'"finish_reason": ""')),
     Report("Ollama's own form", b"".join(json.dumps({"message": {"content": half}, "done": half == HALVES[1]}).encode() + b"\n" for half in HALVES)),
     Report("second choice beside", text(HALVES[0], end=sse({"choices": [{"index": 1, "delta": {"content": "Other."}}]})) + text(HALVES[1])),
+    Report("a response without its end", b"".join(sse({"response": half, "p": "ab"}) for half in HALVES) + sse({"response": "", "usage": {}}) + DONE),
     Report("legacy text", b"".join(sse({"choices": [{"text": half, "index": 0}]}) for half in HALVES) + DONE),
 )
 BREAKS = (
@@ -132,6 +134,8 @@ BREAKS = (
     Report("status beside", text(LEFT, end=sse({"base_resp": {"status_code": 1013, "status_msg": "Unknown"}}) + DONE), failure="Unknown", **BROKEN),
     Report("error beside null choices", text(LEFT, end=sse({"choices": None, "error_message": "Gone"}) + DONE), failure="Gone", **BROKEN),
     Report("error as a field of its own", text(LEFT, end=b'error: {"code": 500, "message": "Gone"}\n\n' + DONE), failure="Gone", **BROKEN),
+    Report("error beside the counts", text(LEFT, end=sse({"choices": [{"delta": {}}], "x_groq": {"id": "1", "error": "Gone"}}) + DONE), failure="Gone", **BROKEN),
+    Report("list of an error over several lines", text(LEFT, end=b"data: [{\ndata: \"error\": {\"code\": 429,\ndata: \"message\": \"Gone\"}}]\n\n" + DONE), failure="Gone", **BROKEN),
     Report("native reason", text(LEFT, end=sse({"choices": [{"delta": {}, "finish_reason": "stop", "native_finish_reason": "network_error"}]}) + DONE), failure="network_error", **BROKEN),
     Report("native reason in another word", text(LEFT, end=sse({"choices": [{"delta": {}, "finish_reason": "stop", "native_finish_reason": "UPSTREAM_TIMEOUT"}]}) + DONE), failure="UPSTREAM_TIMEOUT", **BROKEN),
     Report("reason of no resources", text(LEFT, end=chunk({}, finish="insufficient_system_resource") + DONE), failure="insufficient_system_resource", **BROKEN),
@@ -168,6 +172,9 @@ THOUGHTS = (
     Report("channel of another family", text(f"<|channel>thought\n{THOUGHT}<channel|>{ANSWER}"), **THINKS),
     Report("channel of another family, in pieces", text(*f"<|channel>thought\n{THOUGHT}<channel|>{ANSWER}"), **THINKS),
     Report("a field of another name", deltas({"chain_of_thought": THOUGHT}, {"content": ANSWER}), **THINKS),
+    Report("marked beside the content", deltas({"content": THOUGHT[:9], **MARKED_BESIDE}, {"content": THOUGHT[9:], **MARKED_BESIDE}, {"content": ANSWER}), **THINKS),
+    Report("marked beside the content, with tags", deltas({"content": f"<thought>{THOUGHT[:9]}", **MARKED_BESIDE}, {"content": THOUGHT[9:], **MARKED_BESIDE}, {"content": f"</thought>{ANSWER}"}), **THINKS),
+    Report("a part that is marked", deltas({"content": [{"text": THOUGHT, "thought": True}, {"text": ANSWER}]}), **THINKS),
     Report("a role of its own", deltas({"role": "reasoning", "content": THOUGHT}, {"role": "assistant", "content": ANSWER}), **THINKS),
     Report("escaped tags", text(f"&lt;think&gt;{THOUGHT}&lt;/think&gt;{ANSWER}"), **THINKS),
     Report("a fence of thoughts", text(f"```thinking\n{THOUGHT}\n```\n{ANSWER}"), **THINKS),

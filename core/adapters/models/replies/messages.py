@@ -93,7 +93,7 @@ class MessageReader:
         """Return the parts of one JSON object."""
         choice = self._choice(value)
         part = Part(error=self._error(value, choice))
-        known = {"choices", "usage", "id", "done"} & value.keys()
+        known = {"choices", "usage", "id", "done", "response"} & value.keys()
         part.is_reply = bool(known) or part.error is not None
         part.usage = _usage_of(value, choice)
         part.reason, part.finish = _finish_of(value, choice)
@@ -116,7 +116,7 @@ class MessageReader:
 
     def _error(self, value: dict[str, Any], choice: dict[str, Any]) -> str | None:
         delta = choice.get("delta")
-        for holder in (value, choice, delta if isinstance(delta, dict) else {}):
+        for holder in (value, choice, _dict(delta), _dict(value.get("x_groq"))):
             for name in ("error", "errors"):
                 if name in holder and _is_error(holder.get(name)):
                     return provider_text(holder if holder[name] is True else holder[name], self._key)
@@ -138,7 +138,8 @@ class MessageReader:
                 return
         messages = [choice.get("message"), choice.get("text")]
         if "done" in value:  # Ollama's own API
-            messages += [value.get("message"), value.get("response")]
+            messages.append(value.get("message"))
+        messages.append(value.get("response"))  # also Cloudflare's
         for place, message in enumerate(messages):
             if not message or not isinstance(message, dict | str):
                 continue
@@ -161,7 +162,9 @@ def _read_fields(message: dict[str, Any], part: Part) -> None:
     """Read a delta or message into a part."""
     content = message.get("content")
     part.text, part.reasoning, refused, called = _content(content)
-    if any(message.get(n) and _REASONING_NAME.search(content_text(message[n])) for n in ("type", "role")):
+    kinds = (message.get("type"), message.get("role"))
+    vendor = _dict(_dict(message.get("extra_content")).get("google"))  # Gemini
+    if vendor.get("thought") is True or any(_REASONING_NAME.search(content_text(kind)) for kind in kinds):
         part.text, part.reasoning = "", part.reasoning + part.text
     part.reasoning = part.reasoning or _thoughts_in(message)
     specific = message.get("provider_specific_fields")
@@ -189,7 +192,11 @@ def _content(content: Any) -> tuple[str, str, str, list[Any]]:
             text += part
         elif isinstance(part, dict):
             kind = content_text(part.get("type"))
-            if _REASONING_PARTS.search(kind) or (not kind and "thinking" in part):
+            if (
+                _REASONING_PARTS.search(kind)
+                or part.get("thought") is True
+                or (not kind and "thinking" in part)
+            ):
                 reasoning += reasoning_text(part)
             elif kind == REFUSAL or isinstance(part.get(REFUSAL), str):
                 refusal += content_text(part.get(REFUSAL))
@@ -211,6 +218,10 @@ def reasoning_text(value: Any, depth: int = 4) -> str:
         names = ("text", "thinking", "reasoning", "summary", "content", "value", "reasoning_content")
         return next((text for name in names if (text := reasoning_text(value.get(name), depth - 1))), "")
     return ""
+
+
+def _dict(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
 
 
 # --- the end ----------------------------------------------------------------------------------------------
@@ -269,8 +280,7 @@ def _says_error(value: dict[str, Any]) -> bool:
 
 
 def _usage_of(value: dict[str, Any], choice: dict[str, Any]) -> Mapping[str, Any] | None:
-    groq = value.get("x_groq")
-    places = (value.get("usage"), choice.get("usage"), groq.get("usage") if isinstance(groq, dict) else None)
+    places = (value.get("usage"), choice.get("usage"), _dict(value.get("x_groq")).get("usage"))
     for usage in places:
         if isinstance(usage, dict) and usage:
             return usage

@@ -19,7 +19,7 @@ _LEADS_TO_A_NAME = re.compile(
     re.IGNORECASE,
 )
 """Words, and marks of lists, after which a mark is named and not used."""
-_TAG_OF_FIELD = re.compile(r"</?think(?:ing)?>\n?")
+_TAG_OF_FIELD = re.compile(r"</?(?:think(?:ing)?|thought)>\n?")
 """A tag that a server leaves in the separate field of thoughts."""
 _QUOTES = "`\"'“”‘’«»„("
 _FENCE = re.compile(r" {0,3}(?:[-*+]\s+|\d+[.)]\s+|>\s?)*(`{3,}|~{3,})(.*)")
