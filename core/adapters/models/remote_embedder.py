@@ -1,16 +1,16 @@
 """Embed with any OpenAI-compatible `/embeddings`."""
 
 import asyncio
-import binascii
 import random
+import re
 import time
 from collections.abc import Sequence
+from functools import reduce
+from operator import add
 from typing import Any
 
 import httpx
 import numpy as np
-import pybase64
-from numpy.typing import NDArray
 from pydantic import SecretStr
 
 from core.adapters.certificates import trusted_certificates
@@ -21,23 +21,32 @@ from core.adapters.models.model_http import (
     parsed_body,
     plain_key,
     post_json,
+    provider_text,
     retry_reason,
 )
+from core.adapters.models.stated_wait import stated_wait
+from core.adapters.models.vector_reply import has_vectors, unit_vectors, vector_rows
 from core.errors import EmbedFailed
 from core.model import Embeddings, ModelUsage, Retry, Usage
 from core.ports import OnRetry
-from core.text.http_headers import retry_after
-from core.text.sanitize import encodable, estimated_tokens, pluralize
+from core.text.sanitize import encodable, estimated_tokens
 
 RETRY_SECONDS = 60.0
 """Seconds in which all attempts of one call must begin."""
 
 _RETRY_STATUSES = frozenset((408, 409, 425, 429))
+_TOO_MANY = re.compile(
+    r"batch|per request|at most \d+ (?:inputs|texts|items|documents|requests)|instance\(s\)"
+    r"|(?:too many|number of|maximum) (?:inputs|texts|items|documents|strings)",
+    re.IGNORECASE,
+)
+"""Words of a server that accepts fewer texts in one request."""
+_NUMBER = re.compile(r"(?<![\d.,])\d{1,6}(?![\d.,]?\d)")
 _MODEL = "Check OPENQUERY_EMBEDDING_MODEL, or set it to local."
 
 
 class RemoteEmbedder:
-    """Unit vectors from a server, 300 texts a call.
+    """Unit vectors from a server, 300 texts a call, or as many at once as the server accepts.
 
     Vectors are requested as base64 and decoded by orjson and numpy, not through the openai package: 300 vectors of
     1,536 dimensions take a tenth of the time. Replies with lists of numbers are accepted too. After overload and lost
@@ -73,13 +82,15 @@ class RemoteEmbedder:
             example="https://openrouter.ai/api/v1",
             address_end="/v1",
             alternative="set OPENQUERY_EMBEDDING_MODEL to local",
-            too_long=f"Use smaller batches. {_MODEL}",
+            too_long=f"Make passages smaller. {_MODEL}",
         )
         self._url = f"{base_url.rstrip('/')}/embeddings"
         self._timeout = timeout
         self._backoff = backoff
         self._client = client
         self._base64 = True
+        self._at_once = self.batch
+        """The most texts in one request, fewer once the server has refused as many."""
 
     async def reads_whole(self, text: str) -> bool:
         """Return True: servers refuse texts that are too long. They do not report their limit."""
@@ -96,16 +107,36 @@ class RemoteEmbedder:
         """
         if not texts:
             return Embeddings(np.empty((0, 0), dtype=np.float32))
+        parts: list[Embeddings] = []
+        done = 0
+        while done < len(texts):
+            part = texts[done : done + self._at_once]
+            try:
+                parts.append(await self._embed(part, on_retry))
+            except _TooManyTexts as error:
+                self._at_once = min(self._at_once, error.limit)
+                continue
+            done += len(part)
+        usages = [part.usage for part in parts if part.usage]
+        return Embeddings(np.concatenate([part.vectors for part in parts]), usage=reduce(add, usages))
+
+    async def _embed(self, texts: Sequence[str], on_retry: OnRetry | None) -> Embeddings:
         # Servers refuse an empty input, which has no meaning to find anyway.
         request: dict[str, Any] = {
             "model": self.model,
             "input": [encodable(text) if text.strip() else "-" for text in texts],
         }
         body = await self._request(request, on_retry)
-        vectors = _vectors(body, len(texts), self.identity)
-        return Embeddings(vectors, usage=_usage(body.get("usage"), texts, self.identity))
+        try:
+            vectors = unit_vectors(vector_rows(body), len(texts))
+        except ValueError as error:
+            raise EmbedFailed(
+                f"{self.identity} {error}.", hint=f"Its vectors cannot be used. {_MODEL}"
+            ) from error.__cause__
+        usage = body.get("usage") if isinstance(body, dict) else None
+        return Embeddings(vectors, usage=_usage(usage, texts, self.identity))
 
-    async def _request(self, request: dict[str, Any], on_retry: OnRetry | None) -> dict[str, Any]:
+    async def _request(self, request: dict[str, Any], on_retry: OnRetry | None) -> Any:
         until = time.monotonic() + RETRY_SECONDS
         for attempt in range(1, ATTEMPTS + 1):
             wait: float | None = None
@@ -122,10 +153,12 @@ class RemoteEmbedder:
             else:
                 body = parsed_body(response)
                 status = _status(response, body)
-                if status == 200 and isinstance(body, dict) and "data" in body:
+                if status == 200 and has_vectors(body):
                     return body
+                if limit := _limit(status, provider_text(body, self._service.key), len(request["input"])):
+                    raise _TooManyTexts(limit)
                 fault = self._refusal(status, body, response)
-                wait = retry_after(response.headers.get("retry-after"))
+                wait = stated_wait(response.headers, body)
                 if self._base64 and status in (400, 422) and "encoding_format" in response.text:
                     self._base64, wait = False, 0.0
                 elif status not in _RETRY_STATUSES and status < 500:
@@ -155,8 +188,28 @@ class RemoteEmbedder:
         )
 
 
+class _TooManyTexts(Exception):
+    """A server takes at most `limit` texts in one request, as far as is known."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(limit)
+        self.limit = limit
+
+
+def _limit(status: int, message: str, count: int) -> int:
+    """Return how many texts a server that refuses `count` of them may accept, or 0 if their number is not the reason.
+
+    It is a number of the message, or else half of the texts.
+    """
+    if count == 1 or not (status == 413 or (status in (400, 422) and _TOO_MANY.search(message))):
+        return 0
+    stated = [number for digits in _NUMBER.findall(message) if 1 < (number := int(digits)) < count]
+    return max(stated, default=count // 2)
+
+
 def _status(response: httpx.Response, body: Any) -> int:
     """Return the reply's status. Some servers send 200 with the true status in an error object."""
+    body = body[0] if isinstance(body, list) and body else body
     if response.status_code == 200 and isinstance(body, dict) and isinstance(body.get("error"), dict):
         code = body["error"].get("code")
         return code if isinstance(code, int) and 400 <= code < 600 else 400
@@ -169,44 +222,3 @@ def _usage(usage: Any, texts: Sequence[str], identity: str) -> ModelUsage:
     except ValueError:
         estimate = Usage(prompt_tokens=estimated_tokens(sum(map(len, texts))))
         return ModelUsage(model=identity, tokens=estimate, estimated=True)
-
-
-def _vectors(body: dict[str, Any], count: int, identity: str) -> NDArray[np.float32]:
-    """Return the reply's unit vectors, in the texts' order."""
-
-    def broken(fault: str) -> EmbedFailed:
-        return EmbedFailed(f"{identity} {fault}.", hint=f"Its vectors cannot be used. {_MODEL}")
-
-    rows = body["data"]
-    if not isinstance(rows, list) or len(rows) != count:
-        given = pluralize(len(rows), "vector") if isinstance(rows, list) else "no vectors"
-        raise broken(f"gave {given} for {pluralize(count, 'text')}")
-    try:
-        indexes = [row["index"] for row in rows]
-        decoded = [_vector(row["embedding"]) for row in rows]
-        permuted = sorted(indexes) == list(range(count))
-    except (KeyError, TypeError, ValueError, binascii.Error) as error:
-        raise broken("gave vectors in an unknown form") from error
-    if not permuted:
-        raise broken("did not say which vector belongs to which text")
-    if len({len(vector) for vector in decoded}) != 1 or not len(decoded[0]):
-        raise broken("gave vectors of different widths")
-    vectors = np.empty((count, len(decoded[0])), dtype=np.float32)
-    for index, vector in zip(indexes, decoded, strict=True):
-        vectors[index] = vector
-    with np.errstate(over="ignore", invalid="ignore"):  # checked on the next line
-        lengths = np.sqrt(np.vecdot(vectors, vectors))[:, None]
-    if not np.isfinite(lengths).all() or not lengths.all():
-        raise broken("gave vectors that are not finite or have no length")
-    vectors /= lengths
-    return vectors
-
-
-def _vector(value: Any) -> NDArray[np.float32]:
-    if isinstance(value, str):
-        return np.frombuffer(pybase64.b64decode(value, validate=True), dtype="<f4")
-    with np.errstate(over="ignore"):  # infinite values are refused with the others
-        vector = np.asarray(value, dtype=np.float32)
-    if vector.ndim != 1:
-        raise ValueError("not a row of numbers")
-    return vector

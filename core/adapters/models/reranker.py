@@ -18,6 +18,8 @@ from core.text.sanitize import encodable, pluralize
 MAX_BATCH = 32
 """The maximum texts in one call, the default of Text Embeddings Inference."""
 
+_LISTS, _INDEXES = ("results", "data", "rankings", "scores"), ("index", "corpus_id")
+_SCORES = ("relevance_score", "score", "logit")
 _CHECK = "Check OPENQUERY_RERANK_URL and OPENQUERY_RERANK_MODEL, or turn reranking off."
 
 
@@ -25,9 +27,9 @@ class Reranker:
     """Scores of a reranking model, on its own scale.
 
     The first call uses `documents` as in the format of Jina, Cohere and vLLM. If that is refused as malformed, it is
-    repeated with `texts` as in Text Embeddings Inference, which is then used for later calls. Scores may be named
-    `relevance_score` or `score`, in any order, in a list or under `results` or `data`. `client` must follow no
-    redirects.
+    repeated with `texts` as in Text Embeddings Inference, which is then used for later calls. Scores may have any known
+    name, be in any order with their indexes or in the texts' order without, and stand in a list or under a known name.
+    `client` must follow no redirects.
     """
 
     depth = RERANK_DEPTH
@@ -99,14 +101,15 @@ class Reranker:
         return await post_json(self._service, self._client, self._url, body, self._timeout)
 
     def _read(self, body: Any, count: int) -> list[float]:
-        rows: Any = body.get("results", body.get("data")) if isinstance(body, dict) else body
         scores: dict[int, float] = {}
         try:
-            for row in rows:
-                scores[int(row["index"])] = float(
-                    row["relevance_score" if "relevance_score" in row else "score"]
+            rows = _rows(body)
+            for place, row in enumerate(rows):
+                index, score = (
+                    (_field(row, _INDEXES), _field(row, _SCORES)) if isinstance(row, dict) else (place, row)
                 )
-        except (KeyError, TypeError, ValueError) as error:
+                scores[int(index)] = float(score)
+        except (KeyError, TypeError, ValueError, StopIteration) as error:
             raise RerankFailed(
                 f"{self._service.host} gave scores in an unknown form.", hint=_CHECK
             ) from error
@@ -118,6 +121,19 @@ class Reranker:
         if not all(map(math.isfinite, scores.values())):
             raise RerankFailed(f"{self._service.host} gave scores that are no numbers.", hint=_CHECK)
         return [scores[index] for index in range(count)]
+
+
+def _rows(body: Any) -> Any:
+    """Return the rows of a reply: the reply itself, or one of its fields, which may be inside `output`."""
+    if not isinstance(body, dict):
+        return body
+    inner = body.get("output")
+    body = inner if isinstance(inner, dict) else body
+    return next(body[name] for name in _LISTS if name in body)
+
+
+def _field(row: dict[str, Any], names: Sequence[str]) -> Any:
+    return next(row[name] for name in names if name in row)
 
 
 def _usage(body: Any) -> Usage | None:

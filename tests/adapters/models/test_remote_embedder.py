@@ -126,7 +126,7 @@ async def test_it_gives_up_after_a_few_tries(fake_openai: FakeOpenAI) -> None:
         (failure(402), "no credit", "Add credit"),
         (failure(404), "There is no embeddings endpoint", "OPENQUERY_EMBEDDING_BASE_URL"),
         (failure(404, "no such model"), "The model test-embed does not exist", "OPENQUERY_EMBEDDING_MODEL"),
-        (failure(400, "input too large"), "input too large", "smaller batches"),
+        (failure(400, "input too large"), "input too large", "passages smaller"),
         (json_reply({"error": {"message": "No credit.", "code": 402}}), "no credit", "Add credit"),
         (json_reply({}), "other than embeddings", "/v1"),
         (html_reply("<h1>Welcome</h1>"), "other than embeddings", "/v1"),
@@ -162,7 +162,65 @@ async def test_a_vector_in_an_unknown_form_is_refused(fake_openai: FakeOpenAI, v
         await embedder(fake_openai)(["a"])
 
 
-@pytest.mark.parametrize("index", [None, "0", 1, -1, [0]])
+A, B = [1.0, 0.0], [0.0, 1.0]
+PACKED = base64.b64encode(np.array(A, dtype="<f4").tobytes()).decode()
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"data": [{"embedding": A}, {"embedding": B, "index": 1}]},
+        {"data": [{"embedding": B, "index": 1}, {"embedding": A}]},
+        {"data": [{"embedding": A}, {"embedding": B}]},
+        {"data": [{"embedding": A, "index": None}, {"embedding": B, "index": None}]},
+        {"data": [{"embedding": B, "index": "1"}, {"embedding": A, "index": "0"}]},
+        {"data": [{"embedding": A, "index": 0}, {"embedding": B, "index": 0}]},
+        {"data": [{"embedding": B, "index": 2}, {"embedding": A, "index": 1}]},
+        {"data": [{"embedding": [A], "index": 0}, {"embedding": [B], "index": 1}]},
+        {"data": [{"embedding": PACKED.rstrip("="), "index": 0}, {"embedding": B, "index": 1}]},
+        {"data": [{"embedding": f"{PACKED[:5]}\n{PACKED[5:]}", "index": 0}, {"embedding": B, "index": 1}]},
+        {"embeddings": [A, B]},
+        {"embeddings": {"float": [A, B]}},
+        [{"embedding": [A], "index": 0}, {"embedding": [B], "index": 1}],
+        [A, B],
+    ],
+)
+async def test_vectors_are_read_in_the_forms_of_other_servers(fake_openai: FakeOpenAI, body: object) -> None:
+    fake_openai.embeddings.append(json_reply(body))
+    assert (await embedder(fake_openai)(["a", "b"])).vectors.tolist() == [A, B]
+
+
+@pytest.mark.parametrize(
+    ("status", "message", "sizes"),
+    [
+        (422, "batch size 5 > maximum allowed batch size 2", [5, 2, 2, 1]),
+        (400, "* BatchEmbedContentsRequest.requests: at most 4 requests can be in one batch\n", [5, 4, 1]),
+        (400, "<400> Value error, batch size is invalid, it should not be larger than 3.: input", [5, 3, 2]),
+        (400, "Requested 9000 tokens, max 8000 tokens per request", [5, 2, 2, 1]),
+        (413, "Payload too large", [5, 2, 2, 1]),
+    ],
+)
+async def test_a_server_that_takes_fewer_texts_is_sent_fewer(
+    fake_openai: FakeOpenAI, status: int, message: str, sizes: list[int]
+) -> None:
+    fake_openai.embeddings.append(failure(status, message))
+    embed = embedder(fake_openai)
+    result = await embed(TEXTS)
+    np.testing.assert_allclose(result.vectors, [vector(text, 64) for text in TEXTS], atol=1e-6)
+    assert result.usage is not None and result.usage.tokens.prompt_tokens == 10
+    await embed(TEXTS)
+    sent = [len(request.json["input"]) for request in fake_openai.embedding_requests]
+    assert sent == sizes + sizes[1:]
+
+
+async def test_one_text_that_is_too_large_is_refused(fake_openai: FakeOpenAI) -> None:
+    fake_openai.embeddings += [failure(413, "Payload too large")] * 9
+    with pytest.raises(EmbedFailed, match="too long"):
+        await embedder(fake_openai)(TEXTS[:2])
+    assert len(fake_openai.embedding_requests) == 2
+
+
+@pytest.mark.parametrize("index", [1, -1, [0], "first", True])
 async def test_a_strange_index_is_refused(fake_openai: FakeOpenAI, index: object) -> None:
     fake_openai.embeddings.append(json_reply({"data": [{"index": index, "embedding": [1.0]}]}))
     with pytest.raises(EmbedFailed):

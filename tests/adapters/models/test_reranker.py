@@ -53,6 +53,22 @@ async def test_scores_follow_the_texts_in_every_reply_shape(
     assert server.requests[0].json["query"] == "Which?"
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"rankings": [{"index": 1, "logit": 3.5}, {"index": 0, "logit": -1.0}, {"index": 2, "logit": -4.0}]},
+        {"output": {"results": [{"index": 1, "relevance_score": 3.5}, {"index": 0, "relevance_score": -1}, {"index": 2, "relevance_score": -4}]}},
+        [{"corpus_id": 1, "score": "3.5"}, {"corpus_id": 0, "score": -1}, {"corpus_id": 2, "score": -4}],
+        {"scores": [-1, 3.5, -4]},
+        [-1, 3.5, -4],
+    ],
+)  # fmt: skip
+async def test_scores_are_read_in_the_forms_of_other_servers(body: Any, client: httpx.AsyncClient) -> None:
+    with Loopback(always(body)) as server:
+        scores, _ = await Reranker(f"{server.url}/rerank", "m", client=client)("Which?", TEXTS)
+    assert scores.tolist() == [-1, 3.5, -4]
+
+
 async def test_reply_shape_is_found_once_and_calls_stay_small(client: httpx.AsyncClient) -> None:
     texts = [f"{'x' * n}" for n in range(2 * MAX_BATCH + 1)]
     with Loopback(tei) as server:
