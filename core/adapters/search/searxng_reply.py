@@ -9,6 +9,7 @@ import asyncio
 import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from html import unescape
 from typing import Any
 from urllib.parse import urlsplit, urlunparse
@@ -18,20 +19,26 @@ from cachetools import LRUCache, TTLCache
 from core.config.knobs import SearchKnobs
 from core.errors import SearchFailed
 from core.model import Result
+from core.text.http_headers import header_date
 from core.text.lenient_json import lenient_json
 from core.text.sanitize import one_line
 
 MOST_ANSWERS, MOST_ADDRESSES, MOST_CORRECTIONS, MOST_SUGGESTIONS = 3, 4, 3, 8
 """The maximum direct answers of a reply, addresses of an infobox, corrections and suggestions."""
+_NESTED = 3
+"""How deep markup is looked for."""
+_YEAR_1973, _MILLISECONDS, _YEAR_5000 = 1e8, 2e10, 1e14
+"""Numbers that are times since the epoch: in seconds, from the second on in milliseconds."""
 _ANSWER_LIMIT, _QUERY_LIMIT = 500, 200
 TITLE_LIMIT, SNIPPET_LIMIT, URL_LIMIT = 300, 2_000, 4_000
 """Maximum characters. Longer titles and snippets are cut, and rows with longer addresses dropped."""
 
 
 def read_json(body: bytes) -> Any:
-    """Parse JSON. Anything else gives None."""
+    """Parse JSON, also as a text in JSON. Anything else gives None."""
     try:
-        return lenient_json(body)
+        value = lenient_json(body)
+        return lenient_json(value.encode(errors="replace")) if isinstance(value, str) else value
     except ValueError:
         return None
 
@@ -87,17 +94,38 @@ def written(value: object) -> str:
 
 
 _HIGHLIGHT = re.compile(
-    r"<(b|em|i|mark|strong|span)(?:\s[^<>]{0,200})?>(.*?)</\1>", re.IGNORECASE | re.DOTALL
+    r"<(b|em|i|mark|strong|span|u|small)(?:\s[^<>]{0,200})?>(.*?)</\1>", re.IGNORECASE | re.DOTALL
 )
+# Tags about which a text may be have blanks around them: "the <p> and </p> tags".
+_ELEMENT = re.compile(r"<(p|div|li|a|h[1-6])(?:\s[^<>]{0,600})?>(?=\S)([^<]*)(?<=\S)</\1>", re.IGNORECASE)
+_BREAK = re.compile(r"(?:(?<=\S)<br\s?/?>|<br\s?/?>(?=\S))|<img\s[^<>]{0,600}>", re.IGNORECASE)
 
 
 def line(value: object, limit: int) -> str:
-    """Shorten text to one line of `limit` characters, without highlights. Anything else gives ""."""
+    """Shorten text to one line of `limit` characters, without markup. Anything else gives ""."""
     if not isinstance(value, str):
         return ""
     text = value[: 4 * limit]
-    plain = _HIGHLIGHT.sub(r"\2", text)
+    plain = _BREAK.sub(" ", _HIGHLIGHT.sub(r"\2", text))
+    for _ in range(_NESTED):
+        plain = _ELEMENT.sub(_content, plain)
     return one_line(unescape(plain) if plain != text else text, limit)
+
+
+def _content(element: re.Match[str]) -> str:
+    return element[2] if element[1].lower() == "a" else f" {element[2]} "
+
+
+def _published(row: Mapping[str, Any]) -> str | None:
+    """Return the day of publication, as ISO 8601 where the form is known: a date, a header's date, or a time in seconds."""
+    for value in (row.get("publishedDate"), row.get("pubdate")):
+        if isinstance(value, int | float) and not isinstance(value, bool) and _YEAR_1973 < value < _YEAR_5000:
+            seconds = value / (1000 if value > _MILLISECONDS else 1)
+            return datetime.fromtimestamp(seconds, UTC).isoformat()
+        if text := line(value, 40):
+            seconds = header_date(text)
+            return text if seconds is None else datetime.fromtimestamp(seconds, UTC).isoformat()
+    return None
 
 
 def _result(row: Mapping[str, Any], url: str, rank: int) -> Result:
@@ -109,7 +137,7 @@ def _result(row: Mapping[str, Any], url: str, rank: int) -> Result:
         snippet=line(written(row.get("content")), SNIPPET_LIMIT),
         rank=rank,
         engines=tuple(name for name in engines if name),
-        published=line(row.get("publishedDate"), 40) or None,
+        published=_published(row),
     )
 
 

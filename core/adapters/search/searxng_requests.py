@@ -1,6 +1,7 @@
 """Send requests to a SearXNG instance. Everything but a usable reply is an error with a hint."""
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable, Mapping
 from urllib.parse import urlsplit
 
@@ -34,6 +35,21 @@ LIMITER_HINT = (
     "address: add this computer's, or turn the limiter off (server.limiter in settings.yml)."
 )
 _JSON_HINT = "Enable json in search.formats of its settings.yml (formats: [html, json]) and restart it."
+_SIGN_IN = re.compile(r"log-?_?in|sign-?_?in|\bauth|oauth|\bsso\b|saml|openid", re.IGNORECASE)
+"""Parts of the address of a sign-in page."""
+_PAGE_START = 100_000
+_GATES = (
+    ("a sign-in page", re.compile(rb"<input[^<>]{1,300}\btype=[\"']?password", re.IGNORECASE)),
+    (
+        "a page that checks for a browser",
+        re.compile(
+            rb"cf-chl|challenge-platform|just a moment\.\.\.|checking your browser|anubis_challenge|ddos-guard"
+            rb"|verify(?:ing)? (?:that )?you are (?:a )?human",
+            re.IGNORECASE,
+        ),
+    ),
+)
+"""Pages that a proxy sends in place of an instance's reply."""
 _REFUSALS = {
     200: ("did not answer in JSON", _JSON_HINT),
     400: ("refuses the query", "Check language, time range, categories and engines."),
@@ -90,6 +106,8 @@ class SearxngRequests:
             raise self._limited(status, f"{when}. {LIMITER_HINT}")
         if 300 <= status < 400 and self._is_home(headers.get("Location", "")):
             raise self._limited(status, LIMITER_HINT)
+        if 300 <= status < 400 and _SIGN_IN.search(headers.get("Location", "")):
+            raise self._behind(f"a sign-in at {_origin(headers.get('Location'))}", status)
         if 300 <= status < 400:
             raise SearchFailed(
                 f"SearXNG at {self.url} redirects to {_origin(headers.get('Location'))}.",
@@ -99,6 +117,9 @@ class SearxngRequests:
 
     def refused(self, status: int, body: bytes) -> SearchFailed:
         """Return the error for an unusable reply."""
+        page = body[:_PAGE_START]
+        if gate := next((name for name, marks in _GATES if marks.search(page)), ""):
+            return self._behind(gate, status)
         failure, hint = _REFUSALS.get(
             status, ("failed", "Look into its log; it may be starting or overloaded.")
         )
@@ -144,6 +165,12 @@ class SearxngRequests:
 
     def _limited(self, status: int, hint: str) -> SearchFailed:
         return SearchFailed(f"SearXNG at {self.url} limits requests ({status}).", hint=hint)
+
+    def _behind(self, gate: str, status: int) -> SearchFailed:
+        return SearchFailed(
+            f"SearXNG at {self.url} is behind {gate} (HTTP {status}).",
+            hint="Set SEARXNG_URL to an address that a program can use, or let this computer pass: only its proxy can.",
+        )
 
     def _is_home(self, location: str) -> bool:
         """Check that a redirect leads to the instance's start page. A limiter sends it to suspected bots."""

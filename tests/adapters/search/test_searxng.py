@@ -207,6 +207,31 @@ async def test_rows_of_other_shapes_are_read(instance, adapter, rows):
     assert {row.title.replace(" ", "") for row in found} == {"1984"}
 
 
+@pytest.mark.parametrize(
+    ("field", "value", "read"),
+    [
+        ("publishedDate", 1_710_000_000, "2024-03-09T16:00:00+00:00"),
+        ("publishedDate", 1_710_000_000_000, "2024-03-09T16:00:00+00:00"),
+        ("publishedDate", "Sat, 09 Mar 2024 16:00:00 GMT", "2024-03-09T16:00:00+00:00"),
+        ("publishedDate", "2024-03-09 16:00:00", "2024-03-09 16:00:00"),
+        ("pubdate", "2024-03-09", "2024-03-09"),
+        ("publishedDate", 7, None),
+        ("content", "Tides turn<br/>at ebb.<p>See <a href='/x'>ponds</a></p><img src='/y'>", "Tides turn at ebb. See ponds"),
+        ("content", "The <p> and </p> tags, and <br> too", "The <p> and </p> tags, and <br> too"),
+    ],
+)  # fmt: skip
+async def test_fields_are_read_in_each_form(instance, adapter, field, value, read):
+    row = {"url": "http://a.example/1", "title": "A", field: value}
+    instance.replies = [json_reply({"results": [row]})]
+    (result,) = (await adapter("x", SearchKnobs(results=1))).results
+    assert (result.snippet if field == "content" else result.published) == read
+
+
+async def test_json_as_a_text_in_json_is_read(instance, adapter):
+    instance.replies = [json_reply(json.dumps({"results": [{"url": "http://a.example/1"}]}))]
+    assert len((await adapter("x", SearchKnobs(results=1))).results) == 1
+
+
 @pytest.mark.parametrize("body", [{"results": None}, {"results": []}, {}])
 async def test_no_results_is_an_answer(instance, adapter, body):
     instance.replies = [json_reply(body)]
@@ -235,6 +260,14 @@ async def test_no_results_is_an_answer(instance, adapter, body):
         ),
         (Reply((b"junk",), headers={"Content-Encoding": "gzip"}), "cannot be read", "address"),
         (Reply((b"junk",), headers={"Content-Encoding": "br"}), "cannot be read", "address"),
+        (html_reply('<form><input name="p" type="password"></form>'), "behind a sign-in page", "proxy"),
+        (html_reply("<title>Just a moment...</title>", status=403), "checks for a browser", "proxy"),
+        (
+            Reply((), status=302, headers={"Location": "https://id.example/oauth2/start?rd=%2F"}),
+            "behind a sign-in at https://id.example",
+            "proxy",
+        ),
+        (Reply((), status=302, headers={"Location": "https://a.example/"}), "redirects to", "final"),
     ],
 )
 async def test_each_fault_has_its_message_and_hint(instance, adapter, reply, message, hint):
