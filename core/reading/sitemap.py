@@ -1,7 +1,9 @@
-"""Sitemaps (sitemaps.org): a site's list of addresses, or of other sitemaps."""
+"""Sitemaps (sitemaps.org): a site's list of addresses, or of other sitemaps. A feed (RSS, Atom) is one too."""
 
 import re
 import zlib
+from html.entities import html5
+from typing import Any
 
 from core.model import Article, SkipReason, Unreadable
 from core.reading.normalization import clean_line
@@ -11,6 +13,10 @@ MAX_URLS = 50_000
 """The protocol's limit for one file."""
 UNPACKED_LIMIT = 52_428_800
 """And how many bytes it may have."""
+_AMPERSAND = re.compile(
+    rb"<!\[CDATA\[.*?\]\]>|&(?!(?:amp|lt|gt|quot|apos|#\d{1,7}|#x[0-9a-f]{1,6});)(?P<name>[a-z]{1,30}\d{0,2};)?",
+    re.IGNORECASE | re.DOTALL,
+)
 LISTS, ADDRESSES = "sitemap of sitemaps", "sitemap"
 """Values of an article's `extractor`: the kind of its addresses."""
 
@@ -23,18 +29,50 @@ def read_sitemap(body: bytes) -> Article:
     Raises:
         Unreadable: BROKEN when it is no sitemap, TOO_LARGE when it unpacks to more than the protocol allows.
     """
-    body = _unpacked(body)
-    if not re.match(rb"\s*(?:\xef\xbb\xbf)?\s*<", body):
+    body = _unpacked(body).strip().removeprefix(b"\xef\xbb\xbf").lstrip()
+    if not body.startswith(b"<"):
         return _article(ADDRESSES, body.decode("utf-8", "replace").split())
     try:
-        root = xml_tree(body)
+        root = _root(body)
     except Unreadable as why:
         raise Unreadable(why.reason, f"it is no sitemap: {why.detail}") from why
-    kind = {"urlset": ADDRESSES, "sitemapindex": LISTS}.get(local(root))
+    name = local(root)
+    if name in ("rss", "RDF"):
+        return _article(ADDRESSES, [_link(entry) for entry in root.iter("{*}item")])
+    if name == "feed":
+        links = (link for entry in root.iterfind("{*}entry") for link in entry.iterfind("{*}link"))
+        return _article(
+            ADDRESSES, [link.get("href", "") for link in links if link.get("rel", "alternate") == "alternate"]
+        )
+    kind = {"urlset": ADDRESSES, "sitemapindex": LISTS}.get(name)
     if kind is None:
         raise Unreadable(SkipReason.BROKEN, "it is no sitemap")
     places = (entry.find("{*}loc") for entry in root)
     return _article(kind, [place.text or "" for place in places if place is not None])
+
+
+def _link(entry: Any) -> str:
+    """Return the address of an RSS item. A link of Atom in it has no text."""
+    return next((link.text for link in entry.iterfind("{*}link") if link.text), "")
+
+
+def _root(body: bytes) -> Any:
+    """Parse the XML. Bare ampersands and HTML's names of characters are corrected if it is damaged."""
+    try:
+        return xml_tree(body)
+    except Unreadable:
+        corrected = _AMPERSAND.sub(_escaped, body)
+        if corrected == body:
+            raise
+        return xml_tree(corrected)
+
+
+def _escaped(match: re.Match[bytes]) -> bytes:
+    if match[0] != b"&" and not match["name"]:
+        return match[0]  # CDATA
+    character = html5.get(match["name"].decode()) if match["name"] else None
+    written = "".join(f"&#{ord(letter)};" for letter in character).encode() if character else b""
+    return written or b"&amp;" + match[0][1:]
 
 
 def _article(kind: str, addresses: list[str]) -> Article:

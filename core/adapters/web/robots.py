@@ -19,7 +19,11 @@ _MAX_ORIGINS = 2_000
 _MAX_RULES = 5_000
 _CACHE_SECONDS = 3600.0
 _FAILURE_CACHE_SECONDS = 60.0
-_LINE = re.compile(r"\s*([A-Za-z-]+)\s*:\s*([^#\r\n]*)")
+_LINE = re.compile(r"\s*([A-Za-z][A-Za-z -]*?)\s*:\s*([^#\r\n]*)")
+_SPELLINGS = {"useragent": "user-agent"} | dict.fromkeys(
+    ("dissallow", "dissalow", "disalow", "diasllow", "disallaw"), "disallow"
+)
+"""Misspelt fields that Google's parser reads too."""
 _RULE_FIELDS = frozenset({"allow", "disallow"})
 
 FetchRobots = Callable[[SafeUrl], Awaitable[tuple[int, bytes]]]
@@ -111,7 +115,8 @@ def relevant_rules(text: str, token: str) -> str:
     concerned = in_rules = False
     for line in text.removeprefix("\ufeff").splitlines():
         match = _LINE.match(line)
-        field = match[1].lower() if match else ""
+        field = match[1].lower().replace(" ", "-") if match else ""
+        field = _SPELLINGS.get(field, field)
         if match and field == "user-agent":
             if in_rules:
                 concerned = in_rules = False
@@ -123,7 +128,7 @@ def relevant_rules(text: str, token: str) -> str:
         elif match and field in _RULE_FIELDS:
             in_rules = True
             if concerned:
-                relevant.append(f"{match[1]}: {match[2].strip()}")
+                relevant.append(f"{field.capitalize()}: {match[2].strip()}")
         if len(relevant) >= _MAX_RULES:
             break
     return "\n".join(relevant)

@@ -145,6 +145,12 @@ async def test_one_cancelled_page_leaves_the_rules_to_the_others(
 
 
 class TestRelevantRules:
+    @pytest.mark.parametrize("disallow", ["Dissallow", "disalow", "DISALLOW "])
+    @pytest.mark.parametrize("agent", ["User agent", "useragent", "USER-AGENT"])
+    def test_misspelt_fields_are_read_like_google_reads_them(self, agent: str, disallow: str) -> None:
+        rules = relevant_rules(f"{agent}: *\n{disallow}: /x\n", "OpenQuery")
+        assert rules.splitlines() == ["User-agent: *", "Disallow: /x"]
+
     def test_groups_for_others_are_dropped(self) -> None:
         text = "User-agent: A\nUser-agent: *\nDisallow: /x # why\n\nUser-agent: B\nDisallow: /\nSitemap: /s\n"
         assert relevant_rules(text, "OpenQuery").splitlines() == ["User-agent: *", "Disallow: /x"]
@@ -155,7 +161,7 @@ class TestRelevantRules:
 
     def test_byte_order_mark_and_odd_spacing_hide_no_rule(self) -> None:
         lines = relevant_rules("\ufeffUSER-AGENT :*\r\n  disallow:/a\r\n", "OpenQuery").splitlines()
-        assert lines == ["User-agent: *", "disallow: /a"]
+        assert lines == ["User-agent: *", "Disallow: /a"]
 
     def test_thousands_of_rules_are_parsed_in_linear_time(self) -> None:
         def rules(count: int) -> str:
