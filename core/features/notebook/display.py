@@ -7,7 +7,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from htpy import Element, Node, b, div, figcaption, fragment, i, p, style, table, tbody, td, th, thead, tr
+from htpy import (
+    Element,
+    Node,
+    b,
+    div,
+    figcaption,
+    fragment,
+    i,
+    p,
+    span,
+    style,
+    table,
+    tbody,
+    td,
+    th,
+    thead,
+    tr,
+)
 
 from core.text.display import html
 from core.text.sanitize import one_line, sanitize
@@ -73,9 +90,9 @@ def rows_table(head: Sequence[str], rows: Iterable[Sequence[Node]], numbers: Col
     ]
 
 
-def bar(share: float) -> Element:
+def bar(share: float, *, wide: bool = False) -> Element:
     """Return a horizontal bar. `share` is from 0 to 1."""
-    return i(".bar", style=f"width:{max(0.0, min(share, 1.0)):.1%}")
+    return span(class_=["track", {"wide": wide}])[i(".bar", style=f"width:{max(0.0, min(share, 1.0)):.1%}")]
 
 
 def facts(*pairs: tuple[Any, str]) -> Element:

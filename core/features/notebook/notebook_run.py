@@ -347,16 +347,24 @@ class KnobControls:
         self._output.value = compared._repr_html_() + self.run.ranking._repr_html_()
 
 
+MOST_OPTIONS = 60
+"""The most numbers of a slider that shows their labels."""
+
+
 def _slider(widgets: Any, knob: Parameter, value: Any) -> Any:
     """Return a control with the bounds and the description of its knob."""
     shared = {"value": value, "description": knob.title_with_unit, "tooltip": knob.description}
-    shared |= {"style": {"description_width": "210px"}, "layout": {"width": "96%"}}
+    shared |= {"style": {"description_width": "240px"}, "layout": {"width": "96%"}}
     if knob.enum:
         return widgets.Dropdown(
             options=[(knob.value_text(value), value) for value in knob.enum], **shared | {"value": str(value)}
         )
+    low, high = int(knob.minimum or 0), int(knob.maximum or 0)
+    if knob.type == "integer" and knob.control.labels and high - low <= MOST_OPTIONS:
+        numbers = [(knob.value_text(number), number) for number in range(low, high + 1)]
+        return widgets.SelectionSlider(options=numbers, **shared | {"description": knob.title})
     if knob.type == "integer":
-        return widgets.IntSlider(min=int(knob.minimum or 0), max=int(knob.maximum or 0), **shared)
+        return widgets.IntSlider(min=low, max=high, **shared)
     return widgets.FloatSlider(min=knob.minimum, max=knob.maximum, step=0.01, **shared)
 
 

@@ -108,7 +108,7 @@ def attrition_plot(run: Run) -> Display[Attrition]:
         (
             b[f"{step.count:,}"],
             str(step.step),
-            div(style="width:16em")[bar(step.width)],
+            bar(step.width, wide=True),
             [div[b(".bad")[f"{band.flow.count:,}"], f" × {band.flow.reason}"] for band in step.losses],
         )
         for step in steps
