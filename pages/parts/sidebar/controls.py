@@ -259,8 +259,9 @@ def _changed(run: Run | None, words: str, moved: Callable[[str], object]) -> Non
             for parameter in differing:
                 with st.container(horizontal=True, vertical_alignment="center", gap="xxsmall"):
                     _show_change(run, parameter)
-                    name = f"back_{key(parameter)}"
-                    widgets.button("put back", "", put_back, [parameter], key=name, type="tertiary")
+                    widgets.button(
+                        "put back", "", put_back, [parameter], key=f"back_{key(parameter)}", type="tertiary"
+                    )
         widgets.button("Reset", "undo", put_back, differing, key="reset", type="tertiary")
 
 
