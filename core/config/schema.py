@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import AliasChoices, TypeAdapter
 
 from core.config.knob_control import PLAIN, Control
-from core.config.knobs import Knobs
+from core.config.knobs import Knobs, RankKnobs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +71,12 @@ def parameters() -> tuple[Parameter, ...]:
         for group, entry in schema["properties"].items()
         for name, field in _resolved(entry, kinds)["properties"].items()
     )
+
+
+def ordering_knobs(knobs: RankKnobs) -> RankKnobs:
+    """Return the knobs that decide the order of passages, all others at their defaults."""
+    names = (knob.name for knob in parameters() if knob.group == "rank" and knob.control.orders)
+    return RankKnobs(**{name: getattr(knobs, name) for name in names})
 
 
 @functools.cache

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from enum import IntEnum
 from itertools import count
+
+import numpy as np
 
 from core.model.arrays import Floats, Rows
 
@@ -106,12 +108,17 @@ class Ranking:
     """Maximal marginal relevance when a passage was picked. NaN beyond the best 200."""
 
     @property
+    def scores(self) -> dict[str, Floats]:
+        """The computed scores by field name."""
+        named = ((field.name, getattr(self, field.name)) for field in fields(self))
+        return {name: value for name, value in named if name != "order" and isinstance(value, np.ndarray)}
+
+    @property
     def deciding(self) -> tuple[str, Floats | None]:
         """The name of the score behind `order`, and the score by row. Rows without a score come last."""
         if self.diverse is not None:
             return "marginal relevance", self.diverse
-        by_name = {"cosine": self.cosine, "bm25": self.bm25, "fused": self.fused, "rerank": self.rerank}
-        return self.strategy, by_name.get(self.strategy)
+        return self.strategy, self.scores.get(self.strategy)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

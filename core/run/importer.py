@@ -309,8 +309,7 @@ def _check_ranking(ranking: Ranking, index: Index | None) -> Iterator[str]:
         return
     if ((order < 0) | (order >= rows)).any() or not all(0 <= row < rows for row in ranking.context):
         yield "ranking names passages that are not there"
-    scores = (ranking.cosine, ranking.bm25, ranking.fused, ranking.rerank, ranking.diverse)
-    if not all(score is None or (score.shape == (rows,) and _are_floats(score)) for score in scores):
+    if not all(score.shape == (rows,) and _are_floats(score) for score in ranking.scores.values()):
         yield "scores are not one for each passage"
 
 

@@ -89,10 +89,7 @@ def rank(
         documents=documents_for(pages, knobs),
     )
     context = islice((row for row, reason in reasons if reason is None), knobs.top_k)
-    for array in (order, cosine, bm25_scores, fused, rerank, diverse):
-        if array is not None:
-            array.flags.writeable = False
-    return Ranking(
+    ranking = Ranking(
         order=order,
         context=tuple(context),
         strategy=strategy,
@@ -103,6 +100,10 @@ def rank(
         reranker=reranker if rerank is not None else "",
         diverse=diverse,
     )
+    order.flags.writeable = False
+    for scores in ranking.scores.values():
+        scores.flags.writeable = False
+    return ranking
 
 
 def bm25_only(knobs: RankKnobs, cosine: Scores | None) -> bool:

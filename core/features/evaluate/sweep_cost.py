@@ -5,7 +5,7 @@ import hashlib
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from cachetools import LRUCache, cached
@@ -13,6 +13,7 @@ from cachetools import LRUCache, cached
 from core.config.knobs import ChunkKnobs, Knobs, RankKnobs, Strategy
 from core.config.memory import machine_memory
 from core.config.prices import Prices
+from core.config.schema import ordering_knobs
 from core.features.evaluate.data_sets.corpus import document_pages, document_passages
 from core.features.evaluate.data_sets.data_set import CorpusDocument, DataSet, Question
 from core.features.evaluate.metrics.retrieval_metrics import measure_ranking
@@ -193,10 +194,12 @@ async def sweep_cost(summary: DataSetSummary, tried: Sequence[Knobs], models: Sw
     for (chunk, strategy), count in Counter((knobs.chunk, knobs.rank.strategy) for knobs in tried).items():
         each = await asyncio.to_thread(_time_ranking, summary, sample, chunk, strategy)
         seconds["rank"] += each * scale * count * answerable / models.workers
-    # Settings that differ only after the ranking share its scores.
+    # Settings with the same order before reranking share its scores.
     depth = models.rerank.depth if models.rerank else 0
     reranked = {
-        (knobs.chunk, knobs.rank.strategy, knobs.rank.cosine_weight): min(depth, round(passages[knobs.chunk]))
+        (knobs.chunk, replace(ordering_knobs(knobs.rank), diversity=0.0)): min(
+            depth, round(passages[knobs.chunk])
+        )
         for knobs in tried
         if knobs.rank.rerank
     }

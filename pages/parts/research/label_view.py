@@ -10,8 +10,8 @@ import streamlit as st
 from htpy import Element, span
 
 from core.analysis.rankings.context_membership import context_sources
-from core.config.knobs import Knobs, RankKnobs
-from core.config.schema import parameters
+from core.config.knobs import Knobs
+from core.config.schema import ordering_knobs
 from core.errors import BadInput, ErrorHandler, OpenQueryError
 from core.features.evaluate.labels.graded_ranking import (
     DEPTH,
@@ -74,9 +74,7 @@ class RunLabels:
 
 def ordering(knobs: Knobs) -> str:
     """Return the name of the settings that order passages."""
-    ordering_knobs = [knob.name for knob in parameters() if knob.group == "rank" and knob.control.orders]
-    ordered = RankKnobs(**{name: getattr(knobs.rank, name) for name in ordering_knobs})
-    return name_of(Knobs(rank=ordered))
+    return name_of(Knobs(rank=ordering_knobs(knobs.rank)))
 
 
 def labeller() -> str:

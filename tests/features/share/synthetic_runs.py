@@ -3,10 +3,12 @@
 import random
 import re
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
-from core.config.knobs import Knobs, RankKnobs, Strategy
+from core.config.knobs import Knobs, RankKnobs
+from core.config.schema import Parameter, parameters
 from core.model import (
     Answer,
     AnswerKind,
@@ -85,25 +87,31 @@ def synthetic_run(
 
 
 def random_knobs(run: Run, dice: random.Random, *, diversity: bool = False) -> RankKnobs:
-    """Settings of the ranking; about half of those that exclude passages are as they are by default."""
-    excluding = {
-        "threshold": round(dice.uniform(-1, 1), 2),
-        "min_similarity": round(dice.uniform(0, 0.9), 2),
-        "max_documents": dice.randint(1, 12),
-        "per_cluster": dice.randint(1, 4),
-        "min_characters": dice.randint(1, 200),
+    """Return random knobs of the ranking, each at its default with a chance of one half.
+
+    Every knob with options or bounds is among them, so a new one is compared without a change here.
+    """
+    values: dict[str, Any] = {
         "only_domains": dice.choice(("example, org", "https://WWW.site-1.example/x", "*.org")),
         "without_domains": dice.choice(("site-2.example", "org", "a://b:1 , site-3.example")),
         "excluded": tuple(dice.sample(list(run.pages), 2)),
     }
-    return replace(
-        RankKnobs(**{name: value for name, value in excluding.items() if dice.random() < 0.5}),
-        strategy=dice.choice(list(Strategy)),
-        top_k=dice.randint(0, 50),
-        per_page=dice.randint(-1, 6),
-        cosine_weight=round(dice.uniform(0, 1), 2),
-        diversity=round(dice.uniform(0.05, 1), 2) if diversity else 0.0,
-    )
+    values |= {
+        knob.name: _random_value(knob, dice)
+        for knob in parameters()
+        if knob.group == "rank" and knob.name not in values
+    }
+    values = {name: value for name, value in values.items() if dice.random() < 0.5}
+    values["diversity"] = round(dice.uniform(0.05, 1), 2) if diversity else 0.0
+    return Knobs.parse({"rank": values}).rank
+
+
+def _random_value(knob: Parameter, dice: random.Random) -> Any:
+    """Return a value within the bounds, more often a small one: low limits exclude some passages, high limits none."""
+    if knob.minimum is None or knob.maximum is None:
+        return dice.choice(knob.enum or (False, True))
+    value = knob.minimum + (knob.maximum - knob.minimum) * dice.random() ** 2
+    return round(value) if knob.type == "integer" else round(value, 2)
 
 
 def _pages(dice: random.Random, count: int) -> list[Page]:

@@ -43,7 +43,8 @@ def test_file_offers_every_ranking_knob_and_its_script_follows_each() -> None:
     offered = {control["name"]: control for control in json.loads(found["run"])["controls"]}
     text_around = "surroundings"  # of pages, whose whole texts the file does not have
     assert offered.keys() == {field.name for field in fields(RankKnobs)} - {text_around}
-    assert [name for name in offered if f"knobs.{name}" not in found["script"]] == []
+    missing = [name for name in offered if f"knobs.{name}" not in found["script"]]
+    assert not missing, f"write the rule of {missing} in core/features/share/assets/ranking.js"
     assert offered["per_page"]["labels"] == {"-1": "auto", "0": "no limit"}
 
 
