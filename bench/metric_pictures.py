@@ -7,6 +7,8 @@ import xml.etree.ElementTree as ET
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from core.features.evaluate.metrics.metric_help import HELP
+
 IMAGES = Path(__file__).resolve().parents[1] / "docs" / "images"
 """Where the pictures are."""
 WIDTH, LABEL, ROW, GAP = 640, 128, 34, 4
@@ -39,7 +41,6 @@ PICTURES: Mapping[str, Sequence[Row]] = {
     "recall@10": (("relevant documents", ["+rank 2", "+rank 4", "rank 37"]),),
     "MRR@10": (("ranking", ranks((2,), range(3, 11))),),
     "MAP@10": (("ranking", FOUND), ("relevant so far", ["", "+1 of 2", "", "+2 of 4", *["~"] * 6])),
-    "precision@10": (("ranking", FOUND),),
     "judged@10": (("judged by anybody", ranks((1, 2, 3, 4, 6, 9))),),
     "excerpt recall": EXCERPT,
     "excerpt precision": EXCERPT,
@@ -75,7 +76,7 @@ PICTURES: Mapping[str, Sequence[Row]] = {
         ("third time", ["yes", "yes", "no", "no"]),
     ),
 }
-"""What each metric counts, by its name in `core.features.evaluate.metrics.metric_help`."""
+"""The boxes of each metric. A metric that is not here counts the relevant documents of a ranking."""
 
 
 def file_name(metric: str) -> str:
@@ -86,7 +87,7 @@ def file_name(metric: str) -> str:
 
 def picture(metric: str) -> str:
     """The picture of a metric as SVG."""
-    rows = PICTURES[metric]
+    rows = PICTURES.get(metric, (("ranking", FOUND),))
     height = ROW * len(rows) + GAP
     size = {"width": str(WIDTH), "height": str(height)}
     drawn = ET.Element(
@@ -121,5 +122,5 @@ def _text(drawn: ET.Element, words: str, x: float, top: float, anchor: str, colo
 
 
 if __name__ == "__main__":
-    for name in PICTURES:
+    for name in HELP:
         (IMAGES / file_name(name)).write_text(picture(name), "utf-8")

@@ -14,7 +14,8 @@ from core.features.evaluate.data_sets.available import HANDBOOK_NAME
 from core.features.evaluate.experiment import Result as MeasuredResult
 from core.features.evaluate.experiment_state import Experiment
 from core.features.evaluate.labels.passage_labels import LABELS_NAME
-from core.features.evaluate.metrics.retrieval_metrics import CONTEXT_TOKENS, DOCUMENT_METRICS
+from core.features.evaluate.metrics.ranking_metrics import DOCUMENT_METRICS
+from core.features.evaluate.metrics.retrieval_metrics import CONTEXT_TOKENS
 from core.features.evaluate.results import Results
 from core.features.evaluate.services.experiments import Experiments
 from core.features.evaluate.statistics.significance import Interval

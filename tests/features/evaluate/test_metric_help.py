@@ -15,13 +15,10 @@ from core.features.evaluate.answers.judged_answers import (
     kappa_interval,
 )
 from core.features.evaluate.metrics import answer_metrics, excerpt_metrics
+from core.features.evaluate.metrics.excerpt_metrics import EXCERPT_METRICS
 from core.features.evaluate.metrics.metric_help import HELP, with_unit
-from core.features.evaluate.metrics.retrieval_metrics import (
-    CONTEXT_TOKENS,
-    DEPTH,
-    DOCUMENT_METRICS,
-    EXCERPT_METRICS,
-)
+from core.features.evaluate.metrics.ranking_metrics import DEPTH, DOCUMENT_METRICS
+from core.features.evaluate.metrics.retrieval_metrics import CONTEXT_TOKENS
 from core.text.display import metric_text
 from core.text.sanitize import estimated_tokens
 from tests.features.evaluate.test_answers import attributed
@@ -70,9 +67,9 @@ def examples() -> dict[str, float]:
 
 
 def test_every_metric_has_its_sentence_and_no_other() -> None:
-    assert set(SECTIONS) == set(HELP)
     measured = {*DOCUMENT_METRICS, *EXCERPT_METRICS, CONTEXT_TOKENS, *METRICS}
-    assert measured <= set(HELP), "each metric that is measured is explained"
+    assert measured <= set(HELP), "write a sentence in HELP of metric_help.py"
+    assert set(SECTIONS) == set(HELP), "write a section in docs/metrics.md"
     for name, section in SECTIONS.items():
         assert section.startswith(f"{HELP[name]}\n"), name
         assert HELP[name].endswith(".") and HELP[name].count(". ") == 0, "one sentence"
@@ -80,17 +77,19 @@ def test_every_metric_has_its_sentence_and_no_other() -> None:
 
 @pytest.mark.parametrize("name", HELP)
 def test_its_picture_is_the_one_that_the_code_draws(name: str) -> None:
-    assert f"![{name}, drawn](images/{file_name(name)})" in SECTIONS[name]
-    assert (IMAGES / file_name(name)).read_text("utf-8") == picture(name), (
-        "run python -m bench.metric_pictures"
-    )
+    image = f"![{name}, drawn](images/{file_name(name)})"
+    assert image in SECTIONS.get(name, ""), f"add {image} to its section of docs/metrics.md"
+    file = IMAGES / file_name(name)
+    drawn = file.read_text("utf-8") if file.exists() else ""
+    assert drawn == picture(name), "run python -m bench.metric_pictures"
 
 
 def test_the_examples_are_computed() -> None:
     figures = examples()
-    assert set(figures) == set(HELP) - {CONTEXT_TOKENS}
+    assert set(figures) == set(HELP) - {CONTEXT_TOKENS}, "compute the figure in examples()"
     for name, value in figures.items():
-        assert f"**{metric_text(value)}**" in SECTIONS[name], (name, value)
+        figure = f"**{metric_text(value)}**"
+        assert figure in SECTIONS.get(name, ""), f"the example of {name} in docs/metrics.md is {figure}"
     assert f"**{estimated_tokens(2_100)}** tokens" in SECTIONS[CONTEXT_TOKENS]
     assert excerpt_metrics.excerpt_iou(EXCERPT, CONTEXT) == pytest.approx(1 / 3)
 

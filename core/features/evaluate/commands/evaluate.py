@@ -28,7 +28,6 @@ from core.features.evaluate.experiment import Result, run_experiment
 from core.features.evaluate.experiment_state import SweepProgress
 from core.features.evaluate.labels.passage_labels import labelled_passages
 from core.features.evaluate.metrics.metric_help import with_unit
-from core.features.evaluate.metrics.retrieval_metrics import DOCUMENT_METRICS, EXCERPT_METRICS
 from core.features.evaluate.regression_check import check, junit_xml
 from core.features.evaluate.results import Results
 from core.features.evaluate.results_folder import FILE, ResultsFolder, read_results
@@ -57,7 +56,8 @@ _STATUS_SECONDS = 0.5
 _WORST = 5
 """The number of questions with the largest losses to name."""
 _SWEEP_LIMIT = 1_000_000
-SHOWN = (*[*DOCUMENT_METRICS][:3], *[*EXCERPT_METRICS][:1])
+SHOWN = ("nDCG@10", "recall@10", "MRR@10", "excerpt recall")
+"""The metrics of the line of a setting."""
 
 
 async def evaluate_in_terminal(options: argparse.Namespace) -> int:

@@ -6,7 +6,7 @@ ValueError for an empty or negative range.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 Range = tuple[str, int, int]
 
@@ -42,6 +42,14 @@ def excerpt_iou(excerpts: Iterable[Range], retrieved: Iterable[Range]) -> float:
     if not union:
         raise ValueError("there is neither an excerpt nor retrieved text")
     return common / union
+
+
+EXCERPT_METRICS: Mapping[str, Callable[[Iterable[Range], Iterable[Range]], float]] = {
+    "excerpt recall": excerpt_recall,
+    "excerpt precision": excerpt_precision,
+    "excerpt IoU": excerpt_iou,
+}
+"""Metrics by characters of the passages in the context, with the surrounding text for the model."""
 
 
 def _merged(ranges: Iterable[Range]) -> list[Range]:

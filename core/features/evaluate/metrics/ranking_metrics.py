@@ -83,6 +83,19 @@ def judged(ranking: Ranked, judgements: Judgements, k: int) -> float:
     return sum(document in judgements for document in first) / len(first) if first else 0.0
 
 
+DEPTH = 10
+"""The k of the document metrics."""
+DOCUMENT_METRICS: Mapping[str, Metric] = {
+    f"nDCG@{DEPTH}": ndcg,
+    f"recall@{DEPTH}": recall,
+    f"MRR@{DEPTH}": reciprocal_rank,
+    f"MAP@{DEPTH}": average_precision,
+    f"precision@{DEPTH}": precision,
+    f"judged@{DEPTH}": judged,
+}
+"""The metrics of tables, charts and exports, in their order."""
+
+
 def _first(ranking: Ranked, k: int) -> Ranked:
     if k < 1:
         raise ValueError(f"k must be at least 1, got {k}")

@@ -3,32 +3,16 @@
 A document is retrieved at the rank of its best passage.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 
 from core.config.knobs import RankKnobs
 from core.features.evaluate.data_sets.data_set import Question
-from core.features.evaluate.metrics import excerpt_metrics, ranking_metrics
-from core.features.evaluate.metrics.excerpt_metrics import Range
+from core.features.evaluate.metrics.excerpt_metrics import EXCERPT_METRICS
+from core.features.evaluate.metrics.ranking_metrics import DEPTH, DOCUMENT_METRICS
 from core.model import Index, Page, Passage, Place, Ranking
 from core.stages.answering.surroundings import surrounded
 from core.text.sanitize import estimated_tokens
 
-DEPTH = 10
-"""The k of the document metrics."""
-DOCUMENT_METRICS: Mapping[str, ranking_metrics.Metric] = {
-    f"nDCG@{DEPTH}": ranking_metrics.ndcg,
-    f"recall@{DEPTH}": ranking_metrics.recall,
-    f"MRR@{DEPTH}": ranking_metrics.reciprocal_rank,
-    f"MAP@{DEPTH}": ranking_metrics.average_precision,
-    f"precision@{DEPTH}": ranking_metrics.precision,
-    f"judged@{DEPTH}": ranking_metrics.judged,
-}
-EXCERPT_METRICS: Mapping[str, Callable[[Iterable[Range], Iterable[Range]], float]] = {
-    "excerpt recall": excerpt_metrics.excerpt_recall,
-    "excerpt precision": excerpt_metrics.excerpt_precision,
-    "excerpt IoU": excerpt_metrics.excerpt_iou,
-}
-"""Metrics by characters of the passages in the context, with the surrounding text for the model."""
 CONTEXT_TOKENS = "context tokens"
 """The estimated tokens of the context. All other metrics are from 0 to 1."""
 
