@@ -1,9 +1,8 @@
-import re
 import tomllib
 from pathlib import Path
 
 from core.analysis.handbook import CONTENTS, chapters, parts
-from core.config.settings import HANDBOOK, ROOT
+from core.config.settings import HANDBOOK
 
 
 def test_the_handbook_has_titles_leads_and_related_articles() -> None:
@@ -32,29 +31,3 @@ def test_article_outside_the_contents_comes_last(tmp_path: Path) -> None:
     found = [(part.title, [chapter.slug for chapter in part.chapters]) for part in parts(tmp_path)]
     assert found == [("Start", ["first"]), ("Other articles", ["added", "zebra"])]
     assert [chapter.slug for chapter in chapters(tmp_path)] == ["first", "added", "zebra"]
-
-
-SUBJECTS = {
-    "attrition": "context window",
-    "queries": "search query",
-    "attribution": "citation",
-    "scores": "cosine similarity",
-    "map": "embedding map",
-    "sources": "near-duplicate",
-    "extraction": "main-text extraction",
-    "answers": "generated answer",
-    "what-if": "hybrid",
-}
-"""What each part of the Explain page is about."""
-
-
-def test_each_part_of_explain_links_an_article_about_it() -> None:
-    linked = re.findall(
-        r'^    "([\w-]+)": Part\(.*?^        "([\w-]+)",\n(?:        needs_texts=[^\n]*\n)?    \),',
-        (ROOT / "pages/explain.py").read_text("utf-8"),
-        re.M | re.S,
-    )
-    every = {chapter.slug: chapter for chapter in chapters(HANDBOOK)}
-    assert [view for view, _ in linked] == list(SUBJECTS)
-    wrong = [(view, slug) for view, slug in linked if SUBJECTS[view] not in every[slug].lead.casefold()]
-    assert wrong == []

@@ -7,21 +7,17 @@ from urllib.parse import parse_qs, urlsplit
 
 from playwright.sync_api import Error, FloatRect, Locator, Page, Request, expect
 
+from pages.parts.explain.views import PARTS, VIEW_OF, VIEWS
 from tests.browser.server import Site
 from tests.patience import Patience
 
 PATIENCE = 60_000
 """Milliseconds: these machines are busy."""
 QUESTION = "How does chunk overlap affect retrieval?"
-EXPLAINED_IN = {
-    "Attrition": "Lost",
-    "Extraction": "Lost",
-    "Attribution": "Evidence",
-    "Sources": "Evidence",
-    "Scores": "Ranking",
-    "Map": "Ranking",
-}
-"""The view of Explain that has a part. The other views are one part."""
+VIEW_TITLES = {name: title.partition(" ")[2] for name, (title, _) in VIEWS.items()}
+"""The titles of the views of Explain, without their symbols."""
+EXPLAINED_IN = {part.title: VIEW_TITLES[VIEW_OF[name]] for name, part in PARTS.items()}
+"""The title of the view of each part of Explain."""
 AT_REST = "app.dataset.testScriptState === 'notRunning'"
 
 
@@ -171,7 +167,7 @@ class App:
 
     def explain(self, part: str) -> None:
         """Choose a part of Explain, through its view."""
-        view = EXPLAINED_IN.get(part, part)
+        view = EXPLAINED_IN[part]
         choices = {"view": view} | ({f"part_of_{view.lower()}": part} if view != part else {})
         for key, name in choices.items():
             choice = self.keyed(key).get_by_role("radio", name=name)

@@ -8,12 +8,15 @@ from dataclasses import replace
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from core.analysis.handbook import chapters
 from core.config.knobs import Knobs
+from core.config.settings import HANDBOOK
 from core.run import events as e
 from core.run.state import Run
 from core.runtime.registry import RunRegistry
 from core.stages.check import check
 from core.text.facts.named_facts import MOST_SENTENCES
+from pages.parts.explain.views import PARTS, VIEW_OF
 from tests.analysis.sample import run_of
 from tests.pages.conftest import answered, opened, words
 from tests.samples import ANSWER, records
@@ -21,7 +24,7 @@ from tests.services.openai_server import MARKDOWN_ANSWER
 
 pytestmark = pytest.mark.slow
 
-VIEWS = ("attrition", "queries", "attribution", "scores", "map", "sources", "extraction", "answers")
+EXPLAINED = tuple(part for part in PARTS if part != "what-if")
 
 
 def shown(app: AppTest) -> str:
@@ -35,10 +38,16 @@ def test_pages_without_any_run_say_how_to_get_one(registry: RunRegistry) -> None
         assert "No runs yet" in shown(app)
 
 
+def test_every_part_is_in_a_view_and_links_an_article() -> None:
+    assert VIEW_OF.keys() == PARTS.keys(), "add the part to a view in VIEWS of pages/parts/explain/views.py"
+    articles = {chapter.slug for chapter in chapters(HANDBOOK)}
+    assert {name: part.article for name, part in PARTS.items() if part.article not in articles} == {}
+
+
 def test_run_that_found_nothing_is_explained_too(registry: RunRegistry) -> None:
     run = answered(registry, "zxqv wvut")
     assert run.index is None
-    told = {view: said(run, view) for view in VIEWS}
+    told = {view: said(run, view) for view in EXPLAINED}
     assert "No search results were found" in told["attrition"]
     assert "One query only" in told["queries"]
     assert "There is no answer" in told["attribution"]
@@ -56,7 +65,7 @@ def test_one_page_and_one_passage_are_enough(registry: RunRegistry) -> None:
     )
     run = answered(registry, "What is BM25?", knobs)
     assert len(run.pages) == 1
-    for view in VIEWS:
+    for view in EXPLAINED:
         said(run, view)
     assert not opened("explain", view="what-if", run=run.id).exception
 
@@ -114,7 +123,7 @@ def test_single_and_identical_passages_are_shown_in_every_view(
 ) -> None:
     run = stored(registry, *texts)
     assert run.index is not None and len(run.index.passages) == 1
-    for view in VIEWS:
+    for view in EXPLAINED:
         said(run, view)
     assert not opened("explain", view="what-if", run=run.id).exception
 
