@@ -64,14 +64,18 @@ def test_list_of_decisions_has_every_record_and_number() -> None:
 
 
 def test_table_of_permissions_has_every_button_and_endpoint() -> None:
-    assert permissions.DOCUMENT.read_text("utf-8").endswith(f"\n\n{permissions.table()}")
     listed = {key for keys in permissions.BUTTONS.values() for key in keys} | set(permissions.ON_SCREEN)
     found = dict(permissions.widgets())
-    assert {place: key for place, key in found.items() if key not in listed} == {}
-    assert listed - set(found.values()) == set()
+    unlisted = {place: key for place, key in found.items() if key not in listed}
+    assert unlisted == {}, "add the key to BUTTONS or ON_SCREEN in tests/permissions.py"
+    assert listed - set(found.values()) == set(), "remove the key from tests/permissions.py"
     paths = create_app().openapi()["paths"]
     served = {f"{method.upper()} {path}" for path, methods in paths.items() for method in methods}
-    assert served == {path for paths in permissions.ENDPOINTS.values() for path in paths}
+    known = {path for paths in permissions.ENDPOINTS.values() for path in paths}
+    assert served - known == set(), "add the route to ENDPOINTS in tests/permissions.py, under its action"
+    assert known - served == set(), "remove the route from ENDPOINTS in tests/permissions.py"
+    written = permissions.DOCUMENT.read_text("utf-8")
+    assert written.endswith(f"\n\n{permissions.table()}"), "run python -m tests.test_docs"
 
 
 def _requirements() -> list[str]:
