@@ -1,5 +1,5 @@
-"""The documents agree with the code. `python -m tests.test_docs` writes the tables of docs/settings.md,
-docs/security/permissions.md and docs/decisions/README.md."""
+"""The documents agree with the code. `python -m tests.test_docs` writes the tables of docs/settings.md
+and docs/security/permissions.md."""
 
 import re
 import shlex
@@ -15,14 +15,12 @@ ROOT = Path(__file__).parent.parent
 EXTRAS = ("umap", "dask", "local", "rerank", "notebook")
 README = (ROOT / "README.md").read_text("utf-8")
 SETTINGS = ROOT / "docs" / "settings.md"
-DECISIONS = ROOT / "docs" / "decisions"
 DOCUMENTS = sorted(
     path.relative_to(ROOT)
     for pattern in ("*.md", "docs/*.md", "docs/decisions/*.md", "docs/security/*.md", "bench/*.md")
     for path in ROOT.glob(pattern)
 )
 SETTINGS_HEAD = "| variable | default | meaning |\n|---|---|---|\n"
-DECISIONS_HEAD = "| number | decision |\n|---|---|\n"
 
 
 def settings_table() -> str:
@@ -35,21 +33,6 @@ def settings_table() -> str:
     return SETTINGS_HEAD + "".join(rows)
 
 
-def decisions_table() -> str:
-    """A row for each decision record, with its heading, and for each number that no record has."""
-    records = {path.name[:4]: path for path in DECISIONS.glob("[0-9]*.md")}
-    assert len(records) == len([*DECISIONS.glob("[0-9]*.md")]), "two records have the same number"
-    rows = []
-    for number in (f"{n:04}" for n in range(1, int(max(records)) + 1)):
-        if record := records.get(number):
-            heading = record.read_text("utf-8").partition("\n")[0]
-            assert heading.startswith(f"# {number}: "), record
-            rows.append(f"| [{number}]({record.name}) | {heading.removeprefix(f'# {number}: ')} |\n")
-        else:
-            rows.append(f"| {number} | (not used) |\n")
-    return DECISIONS_HEAD + "".join(rows)
-
-
 def write_table(path: Path, head: str, table: str) -> None:
     """Replace the table at the end of a document; `head` is where it begins."""
     path.write_text(path.read_text("utf-8").partition(head)[0] + table, "utf-8")
@@ -59,8 +42,11 @@ def test_every_setting_is_tabled_with_its_default_and_meaning() -> None:
     assert SETTINGS.read_text("utf-8").endswith(f"\n\n{settings_table()}")
 
 
-def test_list_of_decisions_has_every_record_and_number() -> None:
-    assert (DECISIONS / "README.md").read_text("utf-8").endswith(f"\n\n{decisions_table()}")
+def test_each_decision_has_a_number_of_its_own_in_its_heading() -> None:
+    records = sorted((ROOT / "docs" / "decisions").glob("[0-9]*.md"))
+    assert len({record.name[:4] for record in records}) == len(records)
+    for record in records:
+        assert record.read_text("utf-8").startswith(f"# {record.name[:4]}: "), record.name
 
 
 def test_table_of_permissions_has_every_button_and_endpoint() -> None:
@@ -148,5 +134,4 @@ def test_ci_runs_the_command_of_the_readme() -> None:
 
 if __name__ == "__main__":
     write_table(SETTINGS, SETTINGS_HEAD, settings_table())
-    write_table(DECISIONS / "README.md", DECISIONS_HEAD, decisions_table())
     permissions.write()
