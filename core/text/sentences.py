@@ -6,21 +6,27 @@ from functools import cache
 
 from core.text.language import dominant_language
 
-_SPACED = ".!?…؟۔։"
+_SPACED = ".!?…؟۔։‽߹"
 """Stops that need white space after them."""
-_BARE = "。！？｡．︒﹒﹖﹗‼⁇⁈⁉।॥།༎༏༐༑။។៕៖៚᠃᠉෴።፧፨᱾᱿꯫᭞᭟꧈꧉꩝꩞꩟꣎꣏꤯꓿꘎꘏꛳꛷"
+_BARE = "。！？｡．︒﹒﹖﹗‼⁇⁈⁉।॥།༎༏༐༑။។៕៖៚᠃᠉෴።፧፨᱾᱿꯫᭞᭟꧈꧉꩝꩞꩟꣎꣏꤯꓿꘎꘏꛳꛷܀܁܂᙮᥄᥅᪨᪩᪪᪫᭚᭛᰻᰼⳹⳺⳻꡶꡷꫰꫱𑃀𑃁𑅁𑅂𑅃𑇅𑇆𑑋𑑌︕︖"
 """Stops that need no white space after them."""
 _CLOSERS = r"[\"'»«”“’‘›)\]}*_」』）】〉》]{0,8}"
-_MARK = r"[ \t\xa0]{0,2}(?:\[\^?\d{1,4}(?:[\s,;–-]{1,3}\d{1,4}){0,20}\]|【\d{1,4}[^】\n]{0,40}】)"
+_NUMBERS = r"(?:\[\^?\d{1,4}(?:[\s,;–-]{1,3}\d{1,4}){0,20}\]|【\d{1,4}[^】\n]{0,40}】)"
+# Numbers of citations, and right after the stop also notes: [a], [note 2], [citation needed], ², †.
+_MARK = rf"(?:[ \t\xa0]{{0,2}}{_NUMBERS}|\[(?!\^?\d)[^\[\]\n]{{1,30}}\]|[⁰¹²³⁴-⁹†‡])"
 # All of the citation marks or none: the blank before a mark does not end the tail.
 _TAIL = rf"{_CLOSERS}(?:(?:{_MARK})+(?!{_MARK}){_CLOSERS}|(?!{_MARK}))"
+_DASH = r"(?:[—–―][ \xa0\u202f]?)?"
+"""The dash before what a speaker says next, or before who spoke: "— Yes? — asked Ana."""
+_OPENERS_AFTER = rf"\s*{_DASH}[\"'“”‘«‹(\[{{¿¡*_]{{0,4}}(?P<initial>\w?)(?P<rest>\w{{0,12}})"
+_NEXT_WORD = re.compile(_OPENERS_AFTER)
 # Where a sentence may end: at a stop, or at a break that ends any sentence. A character class comes first, so that the
 # pattern engine skips all others. The text after a spaced stop is matched but not consumed, because it may hold another
 # candidate. A row of stops is tried only at its first, so that a long row takes linear time.
 _CANDIDATE = re.compile(
     rf"[{_SPACED}{_BARE}\n](?:"
     rf"(?<=[{_SPACED}])(?<![{_SPACED}]{{2}})[{_SPACED}]*(?=(?P<tail>{_TAIL})(?:(?=\s)|\Z)"
-    r"\s*[\"'“”‘«‹(\[{¿¡*_]{0,4}(?P<initial>\w?)(?P<rest>\w{0,12}))"
+    rf"{_OPENERS_AFTER})"
     rf"|(?<=[{_BARE}])[{_BARE}]*{_TAIL}"
     r"|(?<=\n)[^\S\n]*(?:\n\s*|(?=(?:[-*+•‣▪◦–—]|\d{1,3}[.)]|\#{1,6}|>|\|)\s|```)))"
 )
@@ -46,11 +52,28 @@ _LAST_WORD = re.compile(r"[^\W_][\w\u0900-\u0dff.’'-]{0,18}$")
 """The last word, with the vowel signs of India's scripts."""
 _SPACED_ABBREVIATION = re.compile(r"(?<![^\W_])[^\W\d_]\.[ \xa0\u202f][^\W\d_]\.")
 """Two letters with dots and a blank: "z. B.", "d. h.", "т. е."."""
+_DOUBLED_ABBREVIATION = re.compile(r"([A-Z])\1\.[ \xa0\u202f]?([A-Z])\2\.")
+"""Spanish plurals: "EE. UU.", "FF. AA."."""
+_SPACED_CLOSER = re.compile(rf"[ \xa0\u202f]{{1,2}}[»›]{_TAIL}(?=\W|\Z)")
+"""The French closing mark, after a blank. Right before a word it opens, as in German and Danish."""
+_QUOTED_WINDOW = 1_000
+"""The characters before a closing mark in which its opening one is looked for."""
+_CODE = re.compile(r"(?<!`)`[^`\n]{1,200}`(?!`)")
 _QUOTATION_GOES_ON = re.compile(r"(?<=[」』”])(?:って|と(?!ころ|ても|にかく|うとう|もかく|りあえず))")
 """The Japanese word after speech that is reported: 「……。」と言った。"""
 _NUMBER_BEFORE = re.compile(r"\d\.?\s*$")
 _NO_ABBREVIATIONS: frozenset[str] = frozenset()
 _LIST_NUMBER = re.compile(r"\s*\d{1,3}$")
+_ITEM = re.compile(
+    r"(?:\A|(?<=\n))[^\S\n]{0,20}(?:\((?:[a-z]|[ivx]{2,5}|\d{1,3})\)|(?:[a-z]|[ivx]{2,5})\)|[ivx]{2,5}\.|[①-⑳⑴-⒇])\s"
+)
+"""The beginning of an item with a letter, a Roman number or a number in a circle, which a sentence may also have."""
+_ORDINAL = re.compile(
+    r"\b(?:d(?:er|ie|as|en|em|es)|im|zum|zur|vom|beim|(?:ein|kein|mein|dein|sein|ihr|unser|dies|jed)(?:e|em|en|er|es)?)"
+    r"\s\d{1,2}$",
+    re.IGNORECASE,
+)
+"""A German ordinal number: "der 2. Versuch"."""
 
 
 def _set(words: str) -> frozenset[str]:
@@ -79,7 +102,10 @@ _NEVER_LAST_IN = {
         "std sek jhs jhd wg zw"
     ),
     "el": _set("κ κα δρ καθ αρ σελ βλ πχ δηλ χιλ εκατ δισ αι μχ κλ τηλ οδ λεωφ"),
-    "en": _set("jr adm cmdr maj brig messr ave blvd rd ft hwy est dist min max ext ibid op repr suppl"),
+    "en": _set(
+        "jr adm cmdr maj brig messr ave blvd rd ft hwy est dist min max ext ibid op repr suppl v "
+        "cir supp cong pub stat"
+    ),
     "es": _set(
         "dra ud uds vd vds pág págs núm cap ej pej aprox avda ing lic gral depto dpto sto sta aC dC eeuu tfno"
     ),
@@ -125,11 +151,15 @@ _AFTER_ORDINALS = _set(
     "januar februar märz april mai juni juli august september oktober november dezember jahrhundert jahrhunderts "
     "jan feb mrz apr aug sep sept okt nov dez jh jhd jhs"
 )
+_AFTER_CO = frozenset(("KG", "KGaA", "OHG", "Ltd", "Inc", "LLC"))
+# Ends of companies' names: a title such as "Chairman" may follow.
+_COMPANIES = _set("inc corp ltd")
 # Words that usually open a sentence rather than follow an initial or an acronym.
 _OPENERS = _set(
     "the a an this that these those it its he she they we you i in on at for from by as if when while after "
     "before however but and or so there here his her their our my what which who how why where one some many "
-    "most all both each der die das ein eine es er sie wir le la les un une il elle el los las una"
+    "most all both each der die das ein eine es er sie wir le la les un une il elle el los las una ich du "
+    "danach dann dort hier heute seitdem dabei daher aber und auch so nun jetzt als dies diese dieser im am in bei mit"
 )
 
 
@@ -146,6 +176,8 @@ def sentences(text: str) -> tuple[tuple[int, int], ...]:
     ends = list(_ends(text))
     if _HAS_SCRIPT_ENDS.search(text):
         ends = sorted({*ends, *(match.end() for match in _SCRIPT_ENDS.finditer(text))})
+    if items := _item_starts(text):
+        ends = sorted({*ends, *items})
     if _HAS_BLANK_ENDS.search(text) and not _ANY_STOP.search(text):
         ends = sorted({*ends, *_blank_ends(text)})
     for end in (*ends, len(text)):
@@ -158,13 +190,30 @@ def sentences(text: str) -> tuple[tuple[int, int], ...]:
     return tuple(spans)
 
 
+def _item_starts(text: str) -> list[int]:
+    """Return where items begin whose number is a letter, Roman or in a circle.
+
+    Such a line begins an item if the line before it is one or ends with a mark: any other may go on a sentence.
+    """
+    starts, begins = list[int](), frozenset(match.start() for match in _ITEM.finditer(text))
+    for start in sorted(begins - {0}):
+        before = text.rfind("\n", max(0, start - _QUOTED_WINDOW), start - 1) + 1
+        if before in begins or text[before:start].rstrip()[-1:] in set(".:;,!?"):
+            starts.append(start)
+    return starts
+
+
 def _ends(text: str) -> Iterator[int]:
     """Yield the offsets of sentence ends, ascending."""
     reached = sentence = 0
     abbreviations = cache(lambda: _NEVER_LAST_IN.get(dominant_language([text]), _NO_ABBREVIATIONS))
+    codes = _CODE.finditer(text) if "`" in text else iter(())
+    code = next(codes, None)
     for match in _CANDIDATE.finditer(text):
         stop_start, end = match.span()
-        if stop_start < reached:
+        while code and code.end() <= stop_start:
+            code = next(codes, None)
+        if stop_start < reached or (code and code.start() < stop_start):
             continue
         stop = match.group()
         if stop[0] == "\n":
@@ -180,14 +229,36 @@ def _ends(text: str) -> Iterator[int]:
             reached = sentence = end
             yield end
         else:
-            if stop == "." and _SPACED_ABBREVIATION.match(text, max(stop_start - 1, 0)):
+            if stop == "." and (
+                _SPACED_ABBREVIATION.match(text, max(stop_start - 1, 0))
+                or _DOUBLED_ABBREVIATION.match(text, max(stop_start - 2, 0))
+            ):
                 continue
             tail, initial, rest = match.groups()
-            if not (initial.islower() and initial not in _WITHOUT_CAPITALS) and (
+            end += len(tail)
+            if (closer := _SPACED_CLOSER.match(text, end)) and _is_quoted(text, stop_start):
+                end = closer.end()
+                if end < len(text) and not text[end].isspace():
+                    continue
+                initial, rest = _NEXT_WORD.match(text, end).groups()  # type: ignore[union-attr]  # it matches anything
+            if _is_capital(initial, rest) and (
                 stop != "." or _is_full_stop(text, sentence, stop_start, initial, rest, abbreviations)
             ):
-                reached = sentence = end + len(tail)
-                yield reached
+                reached = sentence = end
+                yield end
+
+
+def _is_capital(initial: str, rest: str) -> bool:
+    """Return whether a word may begin a sentence: not in small letters, except for a name such as iPhone or mRNA."""
+    return not initial.islower() or initial in _WITHOUT_CAPITALS or rest != rest.lower()
+
+
+def _is_quoted(text: str, place: int) -> bool:
+    """Return whether a « before a place is open."""
+    first = max(0, place - _QUOTED_WINDOW)
+    return max(text.rfind(mark, first, place) for mark in "«‹") > max(
+        text.rfind(mark, first, place) for mark in "»›"
+    )
 
 
 def _blank_ends(text: str) -> Iterator[int]:
@@ -228,10 +299,19 @@ def _is_full_stop(  # noqa: PLR0917
     if bare in _ABBREVIATIONS and bare in abbreviations():
         after_number = _NUMBER_BEFORE.search(before[: -len(word.group())])
         return not initial or (bare in _ENDS_AFTER_NUMBERS and bool(after_number))
-    if len(bare) <= 2 and bare.isdigit() and (initial + rest).lower() in _AFTER_ORDINALS:
+    following = initial + rest
+    if len(bare) <= 2 and bare.isdigit() and following.lower() in _AFTER_ORDINALS:
+        return False
+    if bare in _COMPANIES:
+        return not initial or following.lower() in _OPENERS
+    if bare.isdigit() and _ORDINAL.search(before) and following[:1].isalpha():
+        return following.lower() in _OPENERS
+    if (bare == "co" and following in _AFTER_CO) or (
+        "." in word.group() and text.startswith(" §", stop_start + 1)
+    ):
         return False
     if len(bare) > 1 and not ("." in word.group() and len(bare) <= 4):
         return True
     if word.group().isdigit() or word.group() == bare:
         return True
-    return not initial or (initial + rest).lower() in _OPENERS
+    return not initial or following.lower() in _OPENERS

@@ -52,6 +52,18 @@ def test_sentences_are_in_order_and_omit_only_white_space(text: str) -> None:
         ("「来ますか？」と彼は聞いた。", "「はい。」", "とても寒い。"),
         ("**Bold.**", "_Slanted._", "Plain."),
         ("¿Dónde?", "¡Aquí!", "“Sí.”", "«No.»"),
+        ("Elle dit : « Oui ! »", "Il part.", "« Où ? », dit-elle.", "« Là ! » cria-t-il.", "Fin."),
+        ("»Ja«, sagte er.", "»Nein«, sagte sie.", "Er ging.", "»Gut.«"),
+        ("Salió de EE. UU. en mayo.", "Las FF. AA. no.", "Nunca vio EE. UU."),
+        ("Mein 1. Versuch war gut, der 2. Versuch besser.", "Es war der 3.", "Danach kam keiner."),
+        ("— ¿Vienes? — preguntó Ana.", "— Sí.", "–Nunca –dijo él.", "Fin."),
+        ("It rose.¹", "It fell.²³", "It froze.†", "It stayed.[a][note 2]", "Why?[citation needed]", "So."),
+        ("Sales rose.", "iPhone sales fell.", "mRNA left.", "The pH fell.", "That is e.g. iOS."),
+        ("Write `a. B` or `x(). Y`.", "A stray ` ends.", "So."),
+        ("Die Oel & Co. KG liefert.", "Oel Inc. Chairman Lee came.", "He left Oel Inc.", "The end."),
+        ("In Oel v. Lee, 5 F.3d 12 (9th Cir. 2001), it held.", "See 42 U.S.C. § 12.", "It applies."),
+        ("ܫܠܡܐ ܠܟ܀", "ܬܘܒ܀"),
+        ("What‽", "Nothing."),
     ],
 )
 def test_sentences_end_where_a_reader_would_say(parts: tuple[str, ...]) -> None:
@@ -133,6 +145,19 @@ def test_blank_lines_and_list_items_end_a_sentence() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("text", "sentences_of_it"),
+    [
+        ("(a) one\n(b) two\nc) three", 3),
+        ("Here:\nii. two\niii. three\n① four", 4),
+        ("as in panels\n(b) and (c) of it", 1),
+        ("see ibid.\n(a) and more", 2),
+    ],
+)
+def test_lines_with_letters_are_items_after_items_and_marks(text: str, sentences_of_it: int) -> None:
+    assert len(split(text)) == sentences_of_it
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("work", [sanitize, sentences])
 @pytest.mark.parametrize(
@@ -151,6 +176,11 @@ def test_blank_lines_and_list_items_end_a_sentence() -> None:
         "。",
         "\n- ",
         "[1]",
+        ".[a]",
+        ".¹",
+        "! » ",
+        "`a. B",
+        "\n(a) ",
         "\u200d",
         "\ufe0f ",
         "x" * 50,
