@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 import httpx
 import orjson
@@ -55,7 +55,19 @@ def host_of(base_url: str) -> str:
     return host.group(1).lower() if host else one_line(base_url.rpartition("@")[2], 60)
 
 
-def parsed_body(response: httpx.Response) -> Any:
+class _Response(Protocol):
+    """A reply of httpx or of the client of `openai`."""
+
+    @property
+    def content(self) -> bytes:
+        """The body."""
+
+    @property
+    def text(self) -> str:
+        """The decoded body."""
+
+
+def parsed_body(response: _Response) -> Any:
     """Parse a JSON body. If that fails, the beginning of its text is returned."""
     try:
         return lenient_json(response.content)

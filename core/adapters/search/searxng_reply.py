@@ -123,8 +123,8 @@ def _published(row: Mapping[str, Any]) -> str | None:
             seconds = value / (1000 if value > _MILLISECONDS else 1)
             return datetime.fromtimestamp(seconds, UTC).isoformat()
         if text := line(value, 40):
-            seconds = header_date(text)
-            return text if seconds is None else datetime.fromtimestamp(seconds, UTC).isoformat()
+            date = header_date(text)
+            return text if date is None else datetime.fromtimestamp(date, UTC).isoformat()
     return None
 
 
