@@ -13,6 +13,7 @@ from core.errors import BadInput
 from core.features.evaluate.data_sets.available import SUFFIXES
 from core.features.evaluate.data_sets.excerpt_csv import SUFFIXES as TEXT_SUFFIXES
 from core.features.evaluate.data_sets.lines import BadLine
+from core.features.evaluate.data_sets.source import GZIP
 from core.features.evaluate.labels.passage_labels import LABELS_NAME
 from core.features.evaluate.results import LEAST_HALF
 from core.features.evaluate.services.experiments import FETCHED_MEGABYTES, Experiments
@@ -24,7 +25,7 @@ from pages.parts import markup, runtime, widgets
 CHOOSE, UPLOAD, PATH, ADDRESS = "Choose", "Upload", "Path", "Address"
 FAULT, LEFT_OUT = "data_set_fault", "data_set_left_out"
 """Session keys of the fault of the latest upload, and of its left-out lines."""
-TYPES = [suffix[1:] for suffix in (*SUFFIXES, *TEXT_SUFFIXES)]
+TYPES = [suffix[1:] for suffix in (*SUFFIXES, *TEXT_SUFFIXES, GZIP)]
 HELP = (
     "A .jsonl with a document or a question a line; a .zip in BEIR's layout (corpus.jsonl, queries.jsonl, and qrels, the relevant "
     "documents of each query) or of openquery eval freeze; a SQuAD file (.json); a .csv with the columns question, excerpt and source, together with its "

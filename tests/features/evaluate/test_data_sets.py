@@ -1,8 +1,10 @@
 """Data sets of every layout, the one that is shipped, and what is refused with file and line."""
 
 import csv
+import gzip
 import json
 import tracemalloc
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -43,6 +45,75 @@ def test_beir_gives_titled_documents_and_judged_questions(tmp_path: Path) -> Non
         True,
     )
     assert list(data.documents()) == list(data.documents()), "they can be read again"
+
+
+PONDS = {
+    "corpus.jsonl": '{"_id": "a", "text": "Gulls nest."}\n',
+    "queries.jsonl": '{"_id": "1", "text": "Who?"}\n',
+    "qrels/test.tsv": "query-id\tcorpus-id\tscore\n1\ta\t1\n",
+}
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {**PONDS, "corpus.jsonl": '{"id": "a", "contents": "Gulls nest."}\n', "queries.jsonl": '{"qid": 1, "query": "Who?"}\n'},
+        {"collection.tsv": "a\tGulls nest.\n", "queries.tsv": "1\tWho?\n", "qrels.txt": "1 0 a 1\n"},
+        {"corpus.tsv": "docid\ttext\na\tGulls nest.\n", "topics.tsv": "qid\tquery\n1\tWho?\n", "qrels.tsv": "1\ta\t1\n"},
+        {f"{name}.gz": text for name, text in PONDS.items()},
+        {"q.csv.gz": "question,excerpt,source\nWho?,Gulls nest,a\n", "a.txt.gz": "Gulls nest."},
+        {"q.jsonl.gz": '{"id": "a", "text": "Gulls nest."}\n{"question": "Who?", "relevant": ["a"]}\n'},
+        {"q.jsonl": '{"id": "a", "text": "Gulls nest."}\n{"question": "Who?", "relevant": {"a": 1}, "answers": null}\n'},
+    ],
+    ids=["other fields", "MS MARCO", "heads", "packed", "packed table", "packed lines", "grades by document"],
+)  # fmt: skip
+def test_files_of_other_tools_are_read_as_they_are(tmp_path: Path, files: dict[str, str]) -> None:
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(gzip.compress(text.encode()) if name.endswith(".gz") else text.encode())
+    data = load_data_set(tmp_path)
+    (document,), (question,) = data.documents(), data.questions
+    assert (document.text, question.text) == ("Gulls nest.", "Who?")
+    assert question.judgements == {document.id: 1}
+
+
+def test_packed_files_in_a_zip_are_read(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "set.zip", "w") as file:
+        for name, text in PONDS.items():
+            file.writestr(f"{name}.gz", gzip.compress(text.encode()))
+    data = load_data_set(tmp_path / "set.zip")
+    assert [document.text for document in data.documents()] == ["Gulls nest."]
+
+
+@pytest.mark.parametrize(
+    ("body", "problem"),
+    [
+        (gzip.compress(b'{"question": "Who?"}\n')[:-9], "no gzip file"),
+        (b"plain", "no gzip file"),
+        (gzip.compress(b" " * 3_000_000), "unpacks to more than 1,000,000 bytes"),
+    ],
+)
+def test_packed_file_that_cannot_be_used_is_refused(tmp_path: Path, body: bytes, problem: str) -> None:
+    (tmp_path / "q.jsonl.gz").write_bytes(body)
+    with pytest.raises(BadInput, match=problem):
+        load_data_set(tmp_path / "q.jsonl.gz")
+
+
+@pytest.mark.parametrize(("answers", "read"), [('"Gulls"', ("Gulls",)), ("[7]", ("7",)), ("null", ())])
+def test_answers_of_a_line_are_a_list_or_one(tmp_path: Path, answers: str, read: tuple[str, ...]) -> None:
+    (tmp_path / "q.jsonl").write_text(f'{{"question": "Who?", "answers": {answers}}}\n')
+    assert load_data_set(tmp_path / "q.jsonl").questions[0].answers == read
+
+
+def test_a_run_in_place_of_judgements_is_told(tmp_path: Path) -> None:
+    folder = beir(
+        tmp_path / "set",
+        corpus=[line("a", "Water.")],
+        queries=[line("1", "What?")],
+        qrels=["1 Q0 a 1 12.5 bm25", "1 Q0 b 2 11.5 bm25"],
+    )
+    with pytest.raises(BadInput, match="is a run"):
+        load_data_set(folder)
 
 
 @pytest.mark.parametrize("name", ["qrels/validation.tsv", "qrels.txt", "qrels.test.tsv"])
@@ -224,9 +295,13 @@ def test_documents_are_streamed(tmp_path: Path) -> None:
 
 
 def test_an_unknown_layout_is_told_which_there_are(tmp_path: Path) -> None:
-    (tmp_path / "set.parquet").touch()
+    (tmp_path / "set.bin").touch()
     with pytest.raises(BadInput, match=r"BEIR's layout .* SQuAD .* \.csv"):
-        load_data_set(tmp_path / "set.parquet")
+        load_data_set(tmp_path / "set.bin")
+    for name, way in (("set.parquet", "to_json"), ("set.xlsx", "as CSV"), ("set.yaml", r"\.csv")):
+        (tmp_path / name).touch()
+        with pytest.raises(BadInput, match=way):
+            load_data_set(tmp_path / name)
     with pytest.raises(BadInput, match="is not there"):
         load_data_set(tmp_path / "nothing.csv")
 

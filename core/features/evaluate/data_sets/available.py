@@ -15,6 +15,7 @@ from core.features.evaluate.data_sets.data_set import DataSet
 from core.features.evaluate.data_sets.excerpt_csv import TABLES
 from core.features.evaluate.data_sets.lines import BadLine, blank_line
 from core.features.evaluate.data_sets.load import load_data_set
+from core.features.evaluate.data_sets.source import Source, unpacked_name
 from core.features.evaluate.labels.passage_labels import LABELS_NAME, labelled_passages
 from core.features.evaluate.sweep_cost import DataSetSummary, summarize
 from core.storage.label_store import LabelStore
@@ -23,7 +24,7 @@ from core.storage.run_store import RunStore
 HANDBOOK_NAME = "handbook"
 HANDBOOK_QUESTIONS = HANDBOOK / "questions.csv"
 SUFFIXES = (*TABLES, ".json", ".jsonl", ".zip")
-"""File name suffixes of data sets."""
+"""File name suffixes of data sets. All but a zip may be packed with gzip."""
 LEFT_OUT_LIMIT = 20
 """The most lines to leave out of a file. A file with more bad lines has another layout."""
 
@@ -61,7 +62,7 @@ class AvailableDataSets:
             loaders |= {
                 path.name: partial(load_data_set, path, path.name)
                 for path in sorted(self.folder.iterdir())
-                if not path.name.startswith(".") and (path.is_dir() or path.suffix.lower() in SUFFIXES)
+                if not path.name.startswith(".") and (path.is_dir() or Source(path).suffix in SUFFIXES)
             }
         return loaders
 
@@ -83,7 +84,7 @@ class AvailableDataSets:
         Links in the data set must not lead out of the allowed folders.
         """
         resolved = path.resolve()
-        patterns = ("*", "*/*") if resolved.is_dir() else ("*",) if resolved.suffix.lower() in TABLES else ()
+        patterns = ("*", "*/*") if resolved.is_dir() else ("*",) if Source(resolved).suffix in TABLES else ()
         folder = resolved if resolved.is_dir() else resolved.parent
         read = {resolved, *(each.resolve() for pattern in patterns for each in folder.glob(pattern))}
         allowed = [folder.expanduser().resolve() for folder in self._document_folders]
@@ -126,7 +127,7 @@ class AvailableDataSets:
                     if not leave_out or len(left_out) == LEFT_OUT_LIMIT or not blank_line(error):
                         raise
                     left_out.append(error.number)
-            table = next((each for each in paths if each.suffix.lower() in TABLES), paths[0])
+            table = next((each for each in paths if Source(each).suffix in TABLES), paths[0])
             name = self._free_name(table.name if len(paths) == 1 else table.stem)
             if len(paths) == 1:
                 path.rename(self.folder / name)
@@ -138,8 +139,8 @@ class AvailableDataSets:
 
     def _free_name(self, name: str) -> str:
         """Return the name, numbered if it is taken."""
-        path = PurePosixPath(name)
-        numbered = (f"{path.stem}-{number}{path.suffix}" for number in count(2))
+        stem = PurePosixPath(unpacked_name(name)).stem
+        numbered = (f"{stem}-{number}{name[len(stem) :]}" for number in count(2))
         return next(each for each in chain((name,), numbered) if each not in self.loaders())
 
     def summary(self, data: str, user: str = "") -> DataSetSummary:
@@ -169,7 +170,7 @@ def _changed(path: Path) -> int:
     The documents of a table are in the table's folder.
     """
     folder = path if path.is_dir() else path.parent
-    files = (folder, *folder.iterdir()) if path.is_dir() or path.suffix.lower() in TABLES else (path,)
+    files = (folder, *folder.iterdir()) if path.is_dir() or Source(path).suffix in TABLES else (path,)
     return max((file.stat().st_mtime_ns for file in files if file.exists()), default=0)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from core.features.evaluate.data_sets.data_set import CorpusDocument, DataSet, Question
 from core.features.evaluate.data_sets.judgements import repeated_grades
 from core.features.evaluate.data_sets.lines import BadLine, objects, text_field
-from core.features.evaluate.data_sets.source import STREAM_LIMIT, Source
+from core.features.evaluate.data_sets.source import STREAM_LIMIT, Source, unpacked_name
 
 SUFFIX = ".jsonl"
 EXAMPLE = '{"question": "Who nests?", "relevant": [{"doc": "gulls", "start": 0, "end": 11}]}'
@@ -30,7 +30,7 @@ def load(source: Source) -> DataSet:
     changed: list[str] = []
     questions = read_questions(source, in_memory=False, changed=changed)
     return DataSet(
-        name=source.name.removesuffix(SUFFIX),
+        name=unpacked_name(source.name).removesuffix(SUFFIX),
         questions=questions,
         documents=lambda: read_documents(source),
         warnings=(repeated_grades(source, changed),) if changed else (),
@@ -83,11 +83,23 @@ def question_line(question: Question) -> dict[str, Any]:
     }
 
 
+def _relevant(value: dict[str, Any]) -> list[Any]:
+    """Return the judged documents of a question: a list, the grades by document, or one document."""
+    relevant = value.get("relevant")
+    if isinstance(relevant, dict) and "doc" not in relevant:
+        return [{"doc": document, "grade": grade} for document, grade in relevant.items()]
+    return relevant if isinstance(relevant, list) else [] if relevant is None else [relevant]
+
+
+def _answers(value: dict[str, Any]) -> tuple[str, ...]:
+    """Return the reference answers: a list, or one."""
+    answers = value.get("answers", value.get("answer"))
+    return tuple(map(str, answers if isinstance(answers, list) else [] if answers is None else [answers]))
+
+
 def _question(source: Source, number: int, value: dict[str, Any], changed: list[str]) -> Question:
     try:
-        relevant = [
-            {"doc": entry} if isinstance(entry, str) else entry for entry in value.get("relevant", [])
-        ]
+        relevant = [{"doc": entry} if isinstance(entry, str | int) else entry for entry in _relevant(value)]
         judgements: dict[str, int] = {}
         for entry in relevant:
             document, grade = str(entry["doc"]), int(entry.get("grade", 1))
@@ -103,7 +115,7 @@ def _question(source: Source, number: int, value: dict[str, Any], changed: list[
                 for entry in relevant
                 if "start" in entry
             ),
-            answers=tuple(map(str, value.get("answers", []))),
+            answers=_answers(value),
             line=number,
         )
     except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as error:

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
+from core.errors import BadInput
 from core.features.evaluate.data_sets.column_names import named_places
 from core.features.evaluate.data_sets.lines import FILE_VALUES, BadLine, objects
 from core.features.evaluate.data_sets.source import Source
@@ -26,6 +27,10 @@ _TRUTHS = {"true": "1", "false": "0"}
 _ITERATION = re.compile(r"[Qq]?[0-9]{1,4}(?:\.[0-9])?")
 _ROUNDED = re.compile(r"[0-9](?:[.,][0-9]{1,14})?[eE]\+[0-9]{2,3}")
 """An id of more than 15 digits, as a spreadsheet rounds it."""
+_RUN = re.compile(
+    r"\S+[ \t]+Q0[ \t]+\S+[ \t]+[0-9]+[ \t]+[-+0-9.eE]+[ \t]+\S+[ \t]*(?:\r|\n|\Z)", re.IGNORECASE
+)
+"""The first line of a run in TREC's format: a rank and a score in place of the grade."""
 _TREC = (0, 2, 3)
 _LOOKED_AT = 200
 """The number of lines that decide how a file is divided."""
@@ -59,6 +64,11 @@ def read_judgements(source: Source) -> Judgements:
     with source.open() as file:
         text = decode(file.read()).removeprefix("\ufeff").rstrip("\x1a\0")
     rows = list(_json_rows(source, text) if text.lstrip().startswith("{") else _divided_rows(text))
+    if _RUN.match(text.lstrip()):
+        raise BadInput(
+            f"{source.name} is a run: rankings of a system, not judgements.",
+            hint="Name the file of judgements, with question id, document id and grade.",
+        )
     pairs = _are_pairs([cells for _, cells in rows])
     places = _named_places(rows[0][1]) if rows else None
     if rows and (places or not (pairs or _is_judgement(rows[0][1]) or _NUMBER.fullmatch(rows[0][1][-1]))):

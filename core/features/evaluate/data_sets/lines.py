@@ -46,9 +46,9 @@ class BadLine(BadInput):
 def blank_line(error: BadLine) -> bool:
     """Overwrite an unusable JSON line with blanks.
 
-    The other lines keep their numbers. Returns False for a file in a zip or of another format.
+    The other lines keep their numbers. Returns False for a file that is packed or of another format.
     """
-    if error.source.member or error.source.suffix != ".jsonl":
+    if error.source.member or error.source.packed or error.source.suffix != ".jsonl":
         return False
     with error.source.path.open("r+b") as file:
         for _ in range(1, error.number):
@@ -181,7 +181,7 @@ def text_field(source: Source, number: int, value: dict[str, Any], *names: str) 
     raise BadLine(
         source,
         number,
-        f" has no {' or '.join(names)}.",
+        f" has no {' or '.join(names[:2])}.",
         hint=f'Write "{names[0]}": "…"; every line needs this field, as text.',
     )
 

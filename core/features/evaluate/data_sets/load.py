@@ -8,7 +8,7 @@
 | suite | a `.zip` file with documents, questions and results, which `core.features.evaluate.data_sets.suite` writes |
 | JSON lines | a `.jsonl` file with a document or a question a line |
 
-Any layout of several files may be a folder or a zip.
+Any layout of several files may be a folder or a zip, and any file but a zip may be packed with gzip (`.gz`).
 
 Documents are read from the file each time that they are asked for, so a corpus need not fit into memory. What a
 message calls a line is counted from 1.
@@ -52,7 +52,7 @@ def load_data_set(path: Path, name: str = "") -> DataSet:
 
 def _load(path: Path) -> DataSet:
     """Return the unchecked data set, by its layout."""
-    suffix = path.suffix.lower()
+    suffix = Source(path).suffix
     if path.is_dir() or suffix == suite.SUITE:
         return _load_files(path, files_of(path))
     if suffix in excerpt_csv.TABLES:
@@ -72,16 +72,29 @@ def _load_files(path: Path, files: Mapping[str, Source]) -> DataSet:
     lines = [file for name, file in files.items() if file.suffix == json_lines.SUFFIX and "/" not in name]
     if suite.QUESTIONS in files:
         return suite.load(files)
-    if len(tables) == 1 and not all(name in files for name in beir.FILES):
+    if len(tables) == 1 and not beir.is_complete(files):
         return excerpt_csv.load(tables[0], files)
     if len(lines) == 1 and not any(name in files for name in beir.FILES):
         return json_lines.load(lines[0])
-    if path.is_dir() or any(name in files for name in beir.FILES):
+    if path.is_dir() or beir.is_complete(files) or any(name in files for name in beir.FILES):
         return beir.load(files, path.stem if path.is_file() else path.name)
     raise _unknown(path)
 
 
+_CONVERSIONS = {
+    ".xlsx": "Save the table as CSV in the spreadsheet program.",
+    ".xls": "Save the table as CSV in the spreadsheet program.",
+    ".ods": "Save the table as CSV in the spreadsheet program.",
+    ".parquet": 'Write it as JSON lines: pandas.read_parquet("x.parquet").to_json("x.jsonl", orient="records", lines=True).',
+    ".yaml": "Write the questions as a .csv with the columns question, excerpt and source.",
+    ".yml": "Write the questions as a .csv with the columns question, excerpt and source.",
+}
+"""How files in other formats become data sets, by their suffix."""
+
+
 def _unknown(path: Path) -> BadInput:
+    if conversion := _CONVERSIONS.get(path.suffix.lower()):
+        return BadInput(f"{path.name} is not read as a data set.", hint=conversion)
     return BadInput(
         f"No data set is known that looks like {path.name}.",
         hint="Name a folder or .zip in BEIR's layout (corpus.jsonl, queries.jsonl, qrels), a SQuAD file (.json), a "

@@ -3,13 +3,16 @@
 Every layout is read through this module.
 """
 
+import gzip
+import io
 import os
 import stat
-from collections.abc import Iterator, Mapping
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import IO
+from typing import IO, Any
 
 from core.errors import BadInput
 from core.model import Unreadable
@@ -19,12 +22,20 @@ HELD_LIMIT = 200_000_000
 """The size limit of a file that is held in memory, in bytes."""
 STREAM_LIMIT = 100_000_000_000
 """The size limit of a file that is streamed, in bytes."""
+GZIP = ".gz"
+"""The suffix of files that are unpacked while they are read."""
+_RATIO, _HARMLESS = 200, 1_000_000
+"""How many times its packed size a file may have, and the size up to which that does not count. Text reaches 5."""
+_BUFFER = 65_536
 _ZIP_HINT = "Write it with openquery eval freeze, or pack the files of a data set."
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A file of at most `limit` bytes, or the file `member` in a zip, which is never unpacked to disk."""
+    """A file of at most `limit` bytes, or the file `member` in a zip, which is never unpacked to disk.
+
+    A file packed with gzip is read as what it unpacks to.
+    """
 
     path: Path
     member: str = ""
@@ -39,8 +50,13 @@ class Source:
 
     @property
     def suffix(self) -> str:
-        """The suffix of its name, in lower case."""
-        return PurePosixPath(self.name).suffix.lower()
+        """The suffix of its name, in lower case and without that of gzip."""
+        return PurePosixPath(unpacked_name(self.name)).suffix.lower()
+
+    @property
+    def packed(self) -> bool:
+        """Whether it is packed with gzip."""
+        return unpacked_name(self.name) != self.name
 
     @contextmanager
     def open(self) -> Iterator[IO[bytes]]:
@@ -61,14 +77,17 @@ class Source:
                 raise BadInput(f"{self.path.name} is no file that can be read.", hint="Name a regular file.")
             if self.member:
                 with self._in_zip(file) as member:
-                    yield member
+                    yield self._unpacked(member) if self.packed else member
             elif status.st_size > self.limit:
                 raise BadInput(
                     f"{self.path.name} has {status.st_size:,} bytes; the limit is {self.limit:,}.",
                     hint="Use a smaller data set, or BEIR's layout, which is streamed.",
                 )
             else:
-                yield file
+                yield self._unpacked(file) if self.packed else file
+
+    def _unpacked(self, file: IO[bytes]) -> IO[bytes]:
+        return io.BufferedReader(_Unpacked(self, file), _BUFFER)
 
     @contextmanager
     def _in_zip(self, file: IO[bytes]) -> Iterator[IO[bytes]]:
@@ -91,10 +110,46 @@ class Source:
             ) from why
 
 
-def files_of(path: Path) -> Mapping[str, Source]:
-    """Return the files of a folder and its subfolders, or of a zip, by relative path.
+class _Unpacked(io.RawIOBase):
+    """The bytes of a file packed with gzip, as far as its source allows."""
 
-    A folder that holds all files of a zip is left out of the paths.
+    def __init__(self, source: Source, file: IO[bytes]) -> None:
+        self._source, self._packed = source, file
+        self._file = gzip.GzipFile(fileobj=file)
+        self._length = 0
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Read unpacked bytes. Raises `BadInput` for damage, and beyond the limits."""
+        try:
+            data = self._file.read(len(buffer))
+        except (EOFError, OSError, zlib.error) as error:
+            raise BadInput(
+                f"{self._source.name} is no gzip file that can be used: {error}.", hint="Pack it again."
+            ) from error
+        self._length += len(data)
+        most = min(self._source.limit, max(_HARMLESS, _RATIO * self._packed.tell()))
+        if self._length > most:
+            raise BadInput(
+                f"{self._source.name} unpacks to more than {most:,} bytes.", hint="Use a smaller data set."
+            )
+        buffer[: len(data)] = data
+        return len(data)
+
+
+def unpacked_name(name: str) -> str:
+    """Return the name of a file without the suffix of gzip."""
+    return name[: -len(GZIP)] if name.lower().endswith(GZIP) else name
+
+
+def files_of(path: Path) -> Mapping[str, Source]:
+    """Return the files of a folder and its subfolders, or of a zip, by relative path without the suffix of gzip.
+
+    A folder that holds all files of a zip is left out of the paths. Of a file that is there packed and unpacked, the
+    unpacked one is returned.
 
     Raises:
         BadInput: when it is neither a folder nor a zip that can be used.
@@ -102,11 +157,20 @@ def files_of(path: Path) -> Mapping[str, Source]:
     """
     if path.is_dir():
         files = [file for pattern in ("*", "*/*") for file in sorted(path.glob(pattern)) if file.is_file()]
-        return {file.relative_to(path).as_posix(): Source(file, length=file.stat().st_size) for file in files}
+        return _by_unpacked_name(
+            (file.relative_to(path).as_posix(), Source(file, length=file.stat().st_size)) for file in files
+        )
     whole = Source(path, limit=STREAM_LIMIT)
     with whole.open() as file:
         sizes = whole.archive(file).sizes
     names = [name for name in sizes if not name.startswith("__MACOSX/") and "/." not in f"/{name}"]
     tops = {name.partition("/")[0] for name in names}
     cut = len(tops.pop()) + 1 if len(tops) == 1 and all("/" in name for name in names) else 0
-    return {name[cut:]: Source(path, name, length=sizes[name]) for name in names}
+    return _by_unpacked_name((name[cut:], Source(path, name, length=sizes[name])) for name in names)
+
+
+def _by_unpacked_name(files: Iterable[tuple[str, Source]]) -> dict[str, Source]:
+    named = list(files)
+    return {unpacked_name(name): source for name, source in named} | {
+        name: source for name, source in named if not source.packed
+    }
