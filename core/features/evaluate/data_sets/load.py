@@ -7,6 +7,7 @@
 | excerpts | a `.csv` or `.tsv` with the columns question, excerpt and source; a source is a text file beside it |
 | suite | a `.zip` file with documents, questions and results, which `core.features.evaluate.data_sets.suite` writes |
 | JSON lines | a `.jsonl` file with a document or a question a line |
+| contexts | a `.jsonl`, `.json` or `.csv` of questions with their contexts, as RAGAS and DeepEval write it |
 
 Any layout of several files may be a folder or a zip, and any file but a zip may be packed with gzip (`.gz`).
 
@@ -20,7 +21,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from core.errors import BadInput
-from core.features.evaluate.data_sets import beir, excerpt_csv, json_lines, squad, suite
+from core.features.evaluate.data_sets import beir, context_rows, excerpt_csv, json_lines, squad, suite
 from core.features.evaluate.data_sets.data_set import DataSet, Question, Tally
 from core.features.evaluate.data_sets.lines import BadLine
 from core.features.evaluate.data_sets.source import Source, files_of
@@ -58,12 +59,21 @@ def _load(path: Path) -> DataSet:
     if suffix in excerpt_csv.TABLES:
         files = (file for file in sorted(path.parent.iterdir()) if file.is_file())
         beside = {file.name: Source(file, length=file.stat().st_size) for file in files}
-        return excerpt_csv.load(Source(path), beside)
+        return _load_table(Source(path), beside)
     if suffix == ".json":
-        return squad.load(path)
+        listed = context_rows.listed(Source(path))
+        return context_rows.load_list(Source(path), listed) if listed else squad.load(path)
     if suffix == json_lines.SUFFIX:
-        return json_lines.load(Source(path))
+        return _load_lines(Source(path))
     raise _unknown(path)
+
+
+def _load_table(table: Source, beside: Mapping[str, Source]) -> DataSet:
+    return context_rows.load_table(table) if context_rows.is_table(table) else excerpt_csv.load(table, beside)
+
+
+def _load_lines(source: Source) -> DataSet:
+    return context_rows.load_lines(source) if context_rows.begins_lines(source) else json_lines.load(source)
 
 
 def _load_files(path: Path, files: Mapping[str, Source]) -> DataSet:
@@ -73,9 +83,9 @@ def _load_files(path: Path, files: Mapping[str, Source]) -> DataSet:
     if suite.QUESTIONS in files:
         return suite.load(files)
     if len(tables) == 1 and not beir.is_complete(files):
-        return excerpt_csv.load(tables[0], files)
+        return _load_table(tables[0], files)
     if len(lines) == 1 and not any(name in files for name in beir.FILES):
-        return json_lines.load(lines[0])
+        return _load_lines(lines[0])
     if path.is_dir() or beir.is_complete(files) or any(name in files for name in beir.FILES):
         return beir.load(files, path.stem if path.is_file() else path.name)
     raise _unknown(path)
