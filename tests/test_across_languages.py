@@ -198,12 +198,7 @@ async def test_the_multilingual_model_begins_before_the_last_page() -> None:
 
 
 async def test_few_late_foreign_pages_leave_the_chosen_model() -> None:
-    paragraphs = (
-        f"{text} That is fact number {number}." for number in range(20) for text in ENGLISH.values()
-    )
-    run = await research(
-        "How do polar lights arise?", KNOBS, ports(de=GERMAN, en={"facts": "\n\n".join(paragraphs)})
-    )
+    run = await research("How do polar lights arise?", KNOBS, ports(de=GERMAN, en=facts("en", ENGLISH, 40)))
     assert run.index is not None and run.index.embedder == MINILM.identity
     assert run.index.vectors is not None and run.index.vectors.shape[1] == 384
 
@@ -212,6 +207,14 @@ def facts(language: str, texts: Mapping[str, str], times: int) -> dict[str, str]
     """One long page of paragraphs that differ."""
     paragraphs = (f"{text} That is fact number {n}." for n in range(times) for text in texts.values())
     return {f"facts_{language}": "\n\n".join(paragraphs)}
+
+
+async def test_model_that_began_keeps_its_work_when_few_pages_are_missing_to_a_tenth() -> None:
+    pages = ports(de=GERMAN, en=facts("en", ENGLISH, 20))
+    run = await research("How do polar lights arise?", KNOBS, pages)
+    assert run.index is not None and run.index.embedder == USE_IDENTITY
+    foreign = sum(run.pages[passage.place.page].article.language == "de" for passage in run.index.passages)
+    assert 0.05 <= foreign / len(run.index.passages) < 0.1
 
 
 async def test_foreign_pages_count_beside_many_in_the_questions_language() -> None:

@@ -26,6 +26,11 @@ from core.text.language import commonest_function_words, dominant_language, in_l
 
 LEAST_FOREIGN = 0.1
 """The share of passages in other languages from which the multilingual embedder is used for all passages."""
+_LEAST_FOREIGN_TO_GO_ON = 0.05
+"""The share in the end from which that embedder, once it has begun, keeps its work.
+
+A share of about a tenth crosses `LEAST_FOREIGN` while pages arrive, and the other embedder would begin again.
+"""
 _LEAST_FOREIGN_PAGES = 2
 """The minimum number of foreign pages for that decision while pages are missing."""
 _SAME_LANGUAGE = 0.7
@@ -101,7 +106,7 @@ async def embed_in_one_space(
             abandoned = False
         index = await embed_by(arrived, languages.multilingual)
         everything = index.passages + index.not_embedded
-        if not everything or await languages.ask(everything):
+        if not everything or await languages.ask(everything, _LEAST_FOREIGN_TO_GO_ON):
             return index
         return await embed_by(arrived, ports.embed)
 
@@ -156,10 +161,15 @@ class _Languages:
                     return True
         return await self.ask(passages)
 
-    async def ask(self, passages: Sequence[Passage]) -> bool:
+    async def ask(self, passages: Sequence[Passage], least_foreign: float = LEAST_FOREIGN) -> bool:
         """Check whether these passages need the multilingual embedder."""
         return await asyncio.to_thread(
-            needs_multilingual, self.question, tuple(passages), self.pages(), self.multilingual
+            needs_multilingual,
+            self.question,
+            tuple(passages),
+            self.pages(),
+            self.multilingual,
+            least_foreign=least_foreign,
         )
 
 
@@ -169,16 +179,18 @@ def needs_multilingual(
     pages: Mapping[str, Page],
     multilingual: Embed | None,
     most_words: float = _SAME_LANGUAGE,
+    *,
+    least_foreign: float = LEAST_FOREIGN,
 ) -> bool:
     """Check whether the embedder `multilingual` should read these passages.
 
-    It must know the question's language and another language in which at least `LEAST_FOREIGN` of the passages are.
+    It must know the question's language and another language in which at least `least_foreign` of the passages are.
     """
     language = dominant_language([question]) if multilingual else ""
     if not multilingual or language not in multilingual.languages:
         return False
     foreign = _foreign(language, passages, pages, multilingual)
-    if not foreign or len(foreign) < LEAST_FOREIGN * len(passages):
+    if not foreign or len(foreign) < least_foreign * len(passages):
         return False
     codes = {_language_of(passage, pages) for passage in foreign}
     if not (in_latin_script(language) and any(map(in_latin_script, codes))):
