@@ -129,6 +129,8 @@ def _notes(request: ChatRequest, row: int, instructions: str) -> Iterator[str]:
             f"The model was given the first {INSTRUCTIONS_LIMIT:,} of "
             f"{pluralize(len(instructions), 'character')} of the chat client's instructions."
         )
+    if tools := request.client_tools:
+        yield f"The client offers {pluralize(len(tools), 'tool')}. OpenQuery calls none: it answers from its own search."
     if left_out := sum(len(message.other_parts) for message in request.messages[:row]):
         were = plural(left_out, "was", "were")
         yield f"{pluralize(left_out, 'image or other part')} of earlier messages {were} not read: only text is."

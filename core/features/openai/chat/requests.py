@@ -1,5 +1,6 @@
 """Requests of OpenAI's chat completions API, with checks for unsupported parameters."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, Literal
@@ -15,8 +16,6 @@ MODEL = "openquery"
 
 _NO_OP_VALUES: Mapping[str, tuple[Any, ...]] = {
     "n": (1,),
-    "tools": ([],),
-    "functions": ([],),
     "response_format": ({"type": "text"},),
     "logprobs": (False,),
     "top_logprobs": (0,),
@@ -25,10 +24,11 @@ _NO_OP_VALUES: Mapping[str, tuple[Any, ...]] = {
     "audio": (),
     "prediction": (),
 }
-"""Parameters that ask for another kind of answer, each with the values that ask for nothing. All may be null.
-
-`tool_choice` and `function_call` ask for nothing without tools. With tools, "none" asks for nothing: none may be called.
-"""
+"""Parameters that ask for another kind of answer, each with the values that ask for nothing. All may be null."""
+_TOOL_FIELDS = (("tools", "tool_choice"), ("functions", "function_call"))
+"""The field with the client's tools, and the field that says whether one has to be called."""
+WEB_SEARCH = re.compile(r"web_search(_preview)?(_\d{4}_\d{2}_\d{2})?")
+"""Types of the tool that searches the web, which OpenQuery does for every question."""
 
 TEXT_PARTS = ("text", "input_text", "output_text", "refusal")
 """Types of content parts that are read, or need not be. The names with a prefix are those of the responses API."""
@@ -140,6 +140,17 @@ class ChatRequest(LenientModel):
     audio: Any = None
     prediction: Any = None
 
+    @property
+    def client_tools(self) -> list[Any]:
+        """The tools that the client offers, without a search of the web."""
+        return [
+            tool
+            for field, _ in _TOOL_FIELDS
+            if isinstance(tools := getattr(self, field), list)
+            for tool in tools
+            if not (isinstance(tool, dict) and WEB_SEARCH.fullmatch(str(tool.get("type"))))
+        ]
+
     def knobs(self, knobs: Knobs) -> Knobs:
         """The session's knobs with what this request asks of its answer."""
         answer = knobs.answer
@@ -168,12 +179,13 @@ def check_request(request: ChatRequest) -> None:
         Refusal: when the model is not OpenQuery, or a parameter or part cannot be honoured; it names the field.
     """
     check_model(request.model)
-    values = dict(_NO_OP_VALUES)
-    if request.tool_choice == "none":
-        values.pop("tools")
-    if request.function_call == "none":
-        values.pop("functions")
-    refuse_unsupported([*unsupported_parameters(request, values), *_unsupported_parts(request)])
+    refuse_unsupported(
+        [
+            *unsupported_parameters(request, _NO_OP_VALUES),
+            *_required_calls(request),
+            *_unsupported_parts(request),
+        ]
+    )
 
 
 def refuse_unsupported(faults: Sequence[Fault]) -> None:
@@ -195,6 +207,16 @@ def unsupported_parameters(request: LenientModel, values: Mapping[str, tuple[Any
         value = getattr(request, name)
         if value is not None and value not in no_op_values:
             yield Fault(field=name, message="This is not supported.")
+
+
+def _required_calls(request: ChatRequest) -> Iterator[Fault]:
+    """Yield a fault where a tool of the client has to be called. A model that may choose can leave tools alone."""
+    for field, choice in _TOOL_FIELDS:
+        value = getattr(request, choice)
+        kind = value.get("mode") or value.get("type") or "named" if isinstance(value, dict) else value
+        is_free = kind in (None, "auto", "none") or WEB_SEARCH.fullmatch(str(kind))
+        if request.client_tools and getattr(request, field) and not is_free:
+            yield Fault(field=choice, message="OpenQuery calls no tools of a client.")
 
 
 def _unsupported_parts(request: ChatRequest) -> Iterator[Fault]:

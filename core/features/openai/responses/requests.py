@@ -9,6 +9,7 @@ from pydantic import Field
 
 from core.features.openai.chat.messages import ReadMessages, read_messages
 from core.features.openai.chat.requests import (
+    WEB_SEARCH,
     ChatRequest,
     ClientMessage,
     ContentPart,
@@ -27,8 +28,8 @@ from core.serving.problems import Fault, Refusal
 ID = r"^(resp_)?[A-Za-z0-9_-]{1,64}$"
 PREFIX = "resp_"
 
-WEB_SEARCH = re.compile(r"web_search(_preview)?(_\d{4}_\d{2}_\d{2})?")
-"""Types of the tool that searches the web, which OpenQuery does for every question."""
+CLIENT_TOOLS = frozenset(("function", "custom", "shell", "local_shell", "apply_patch"))
+"""Types of tools that the client runs. A model may leave them alone; those that a server runs are asked for."""
 
 _NO_OP_VALUES: Mapping[str, tuple[Any, ...]] = {
     "conversation": (),
@@ -37,7 +38,7 @@ _NO_OP_VALUES: Mapping[str, tuple[Any, ...]] = {
 }
 """Parameters that ask for what is not here, each with the values that ask for nothing. All may be null.
 
-Of `text` only the format is looked at, and of `tool_choice` whether it is "none", so that no tool may be called.
+Of `text` only the format is looked at.
 """
 
 
@@ -113,6 +114,8 @@ def read_request(request: ResponseRequest, *, accepts_instructions: bool) -> Rea
         temperature=request.temperature,
         max_completion_tokens=request.max_output_tokens,
         web_search_options=_sites(request),
+        tools=[tool.model_dump() for tool in request.tools or ()],
+        tool_choice=request.tool_choice,
     )
     whole = isinstance(request.input, str)
     try:
@@ -129,9 +132,12 @@ def _unsupported(request: ResponseRequest) -> Iterator[Fault]:
     if answer_format not in (None, {"type": "text"}):
         yield Fault(field="text.format", message="An answer is text with citations.")
     for place, tool in enumerate(request.tools or ()):
-        if request.tool_choice != "none" and not WEB_SEARCH.fullmatch(tool.type):
-            name = f"{tool.type} {tool.name}".strip()[:80]
-            yield Fault(field=f"tools.{place}", message=f"OpenQuery calls no {name}: its own search alone.")
+        if request.tool_choice != "none" and not (
+            tool.type in CLIENT_TOOLS or WEB_SEARCH.fullmatch(tool.type)
+        ):
+            yield Fault(
+                field=f"tools.{place}", message=f"OpenQuery runs no {tool.type[:80]}: its own search alone."
+            )
     if isinstance(request.input, list) and request.input[-1].type.endswith("_output"):
         place = len(request.input) - 1
         yield Fault(field=f"input.{place}.type", message="OpenQuery has called no tool of the client.")

@@ -17,6 +17,8 @@ from tests.services.openai_server import FakeOpenAI, failure, streamed
 pytestmark = pytest.mark.slow
 
 ASKED = [{"role": "system", "content": "You are a helpful assistant."}, {"role": "user", "content": QUESTION}]
+TOOL = {"type": "function", "function": {"name": "f", "parameters": {}}}
+CALLS_NONE = "OpenQuery calls none: it answers from its own search."
 
 
 @pytest.fixture
@@ -224,7 +226,10 @@ def test_every_role_of_the_api_may_speak(client: openai.OpenAI) -> None:
     [
         {"tools": [], "tool_choice": "auto", "n": 1, "response_format": {"type": "text"}},
         {"tool_choice": "none", "function_call": "auto", "functions": []},
-        {"tool_choice": "none", "tools": [{"type": "function", "function": {"name": "f"}}]},
+        {"tool_choice": "none", "tools": [TOOL]},
+        {"tools": [TOOL], "functions": [{"name": "f"}]},
+        {"tool_choice": "auto", "tools": [TOOL], "parallel_tool_calls": True},
+        {"tool_choice": {"type": "allowed_tools", "mode": "auto", "tools": [TOOL]}, "tools": [TOOL]},
         {"store": True, "user": "ann", "metadata": {"chat": "1"}, "logprobs": False, "logit_bias": {}},
         dict.fromkeys(
             (
@@ -243,6 +248,14 @@ def test_every_role_of_the_api_may_speak(client: openai.OpenAI) -> None:
 def test_parameters_that_ask_for_nothing_are_accepted(api: Api, harmless: dict[str, object]) -> None:
     reply = api.post("/v1/chat/completions", json={"model": "openquery", "messages": ASKED, **harmless})
     assert reply.status_code == 200, reply.text
+
+
+def test_tools_that_may_be_called_are_left_alone_with_a_note(api: Api) -> None:
+    search = {"type": "web_search"}
+    for tools, note in (([TOOL, TOOL, search], "The client offers 2 tools."), ([search], "")):
+        body = {"model": "openquery", "messages": ASKED, "tools": tools}
+        notes = api.post("/v1/chat/completions", json=body).raise_for_status().json()["notes"]
+        assert [told for told in notes if "tool" in told] == ([f"{note} {CALLS_NONE}"] if note else [])
 
 
 def test_large_image_in_an_earlier_message_is_left_out(api: Api) -> None:
@@ -279,9 +292,10 @@ def _said(role: str, content: object) -> dict[str, object]:
         (_asked(max_completion_tokens=1.5), "max_completion_tokens"),
         (_asked(stop=["a", "b", "c", "d", "e"]), "stop"),
         (_asked(n=2), "n"),
-        (_asked(tools=[{"type": "function", "function": {"name": "f"}}]), "tools"),
+        (_asked(tools=[TOOL], tool_choice="required"), "tool_choice"),
+        (_asked(tools=[TOOL], tool_choice={"type": "function", "function": {"name": "f"}}), "tool_choice"),
         (_asked(stop=7), "stop"),
-        (_asked(functions=[{"name": "f"}]), "functions"),
+        (_asked(functions=[{"name": "f"}], function_call={"name": "f"}), "function_call"),
         (_asked(response_format={"type": "json_object"}), "response_format"),
         (_asked(logprobs=True), "logprobs"),
         (_asked(top_logprobs=3), "top_logprobs"),
@@ -303,7 +317,6 @@ def test_unsupported_field_is_refused_by_name(api: Api, body: dict[str, object],
 
 
 def test_unsupported_field_is_a_bad_request_to_the_client(complete: Complete) -> None:
-    tool = {"type": "function", "function": {"name": "f", "parameters": {}}}
-    with pytest.raises(openai.BadRequestError, match="tools") as caught:
-        complete(tools=[tool])
-    assert (caught.value.param, caught.value.code) == ("tools", "unsupported_parameter")
+    with pytest.raises(openai.BadRequestError, match="tool_choice") as caught:
+        complete(tools=[TOOL], tool_choice="required")
+    assert (caught.value.param, caught.value.code) == ("tool_choice", "unsupported_parameter")

@@ -112,7 +112,7 @@ def test_five_hundred_turns_are_cut_with_a_note(visitor: Visitor) -> None:
     assert "What is rule 499?" in prompt and "What is rule 7?" not in prompt
 
 
-def test_caller_tools_are_refused_in_a_conversation_too(visitor: Visitor) -> None:
+def test_required_call_is_refused_in_a_conversation_too(visitor: Visitor) -> None:
     body = {
         "model": "openquery",
         "messages": [
@@ -121,7 +121,8 @@ def test_caller_tools_are_refused_in_a_conversation_too(visitor: Visitor) -> Non
             {"role": "user", "content": WRITTEN},
         ],
         "tools": [{"type": "function", "function": {"name": "f"}}],
+        "tool_choice": "required",
     }
     reply = visitor.post("/v1/chat/completions", json=body)
-    assert (reply.status_code, reply.json()["error"]["param"]) == (400, "tools")
+    assert (reply.status_code, reply.json()["error"]["param"]) == (400, "tool_choice")
     assert visitor.model.chat_requests == []

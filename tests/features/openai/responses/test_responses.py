@@ -243,6 +243,9 @@ def test_bodies_of_clients_are_read_or_refused(api: Api, sent: dict[str, Any]) -
         assert sent["says"] in error["message"]
         return
     assert reply.status_code == 200, reply.text
+    if sent["body"].get("stream"):
+        assert '"type":"response.completed"' in reply.text
+        return
     run = api.runs.get(reply.json()["id"].removeprefix("resp_"))
     if sent["body"].get("store") is not False:
         assert run is not None
