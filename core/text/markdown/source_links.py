@@ -4,7 +4,7 @@ For chat clients, most of which show no annotations.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from itertools import groupby
 from typing import NamedTuple
 from urllib.parse import quote
@@ -28,19 +28,15 @@ _CONTEXT = 400
 
 
 class LinkedMark(NamedTuple):
-    """A mark in the text with links, at `start:end`."""
+    """A citation of the source with this number, at `start:end` of the text with links."""
 
     number: int
     start: int
     end: int
 
 
-def source_addresses(sources: Iterable[Source]) -> dict[int, str]:
-    """Return the address of each source by number, or "" if no browser can open it."""
-    return {source.number: _target(source.url) for source in sources}
-
-
 def _target(url: str) -> str:
+    """Return the target of a link to a page, or "" if no browser can open it."""
     address = web_address(url)
     if not address or f"//{LIBRARY_HOST}/" in address:
         return ""
@@ -52,23 +48,32 @@ class LinkedWriter:
 
     The joined pieces equal the output of one write.
 
-    `[1]` becomes `[[1]](address)`, and so does any other form of a mark. A piece ends before a mark that is not complete.
+    `[4]` becomes `[[1]](address)`, and so does any other form of a mark: pages are numbered from 1 in the order in which
+    they are cited. Chat clients list the pages of the annotations in this order, and take `[1]` for the first of them
+    (Open WebUI 0.12). Marks of the same page side by side are one. A piece ends before a mark that is not complete.
     Numbers without a source, and numbers in code, stay as they are. A piece costs no more the longer the text is.
     """
 
     def __init__(self) -> None:
         self.marks: list[LinkedMark] = []
+        self._pages: dict[str, tuple[int, Source]] = {}
+        """By address: the page's number in the text, and its first cited source."""
         self._text, self._reached, self._length = "", 0, 0
         self._line, self._fence, self._after_fence = 0, "", 0
 
-    def write(self, piece: str, addresses: Mapping[int, str]) -> str:
+    def write(self, piece: str, sources: Mapping[int, Source]) -> str:
         """Return the next part of the text that cannot change any more."""
         self._text += piece
-        return self._linked(self._decided(), addresses)
+        return self._linked(self._decided(), sources)
 
-    def close(self, addresses: Mapping[int, str]) -> str:
-        """Return the remaining text."""
-        return self._linked(len(self._text), addresses)
+    def close(self, sources: Mapping[int, Source]) -> str:
+        """Return the remaining text, and a list of the cited pages if there are any."""
+        rest = self._linked(len(self._text), sources)
+        rows = [
+            f"- {_mark(number, source)} {file_text(one_line(source.title) or one_line(source.url))}"
+            for number, source in self._pages.values()
+        ]
+        return rest + ("\n".join(("", "", _HEADING, "", *rows)) if rows else "")
 
     def _decided(self) -> int:
         """Return the offset before which all marks are final."""
@@ -89,34 +94,43 @@ class LinkedWriter:
             starts.append(text.index("`", line))
         return min(starts)
 
-    def _linked(self, end: int, addresses: Mapping[int, str]) -> str:
+    def _linked(self, end: int, sources: Mapping[int, Source]) -> str:
         out: list[str] = []
         has_start = _START.search(self._text, self._reached, end)
-        for start, stop, numbers in self._marks_before(end, addresses) if has_start else ():
+        for start, stop, numbers in self._marks_before(end, sources) if has_start else ():
             self._add(out, self._text[self._reached : start])
             self._reached = stop
             for number in numbers:
-                begins, address = self._length, addresses.get(number, "")
-                self._add(out, f"[[{number}]]({address})" if address else f"[{number}]")
-                if number in addresses:
-                    self.marks.append(LinkedMark(number, begins, self._length))
+                if source := sources.get(number):
+                    self._cite(out, source, sources)
+                else:
+                    self._add(out, f"[{number}]")
         self._add(out, self._text[self._reached : end])
         self._reached = end
         self._read_fences()
         return "".join(out)
 
+    def _cite(self, out: list[str], source: Source, sources: Mapping[int, Source]) -> None:
+        last = self.marks[-1] if self.marks else None
+        if last and last.end == self._length and sources[last.number].url == source.url:
+            return
+        number, _ = self._pages.setdefault(source.url, (len(self._pages) + 1, source))
+        begins = self._length
+        self._add(out, _mark(number, source))
+        self.marks.append(LinkedMark(source.number, begins, self._length))
+
     def _marks_before(
-        self, end: int, addresses: Mapping[int, str]
+        self, end: int, sources: Mapping[int, Source]
     ) -> Iterator[tuple[int, int, tuple[int, ...]]]:
         """Yield the next citing marks, with their numbers."""
         reached, before = self._reached, self._fence and f"{self._fence}\n"
         paragraph = self._text.rfind("\n\n", max(reached - _CONTEXT, 0), reached)
         context = max(reached - _CONTEXT, paragraph, self._after_fence, 0)
         base = (reached if before else context) - len(before)
-        citations = find_citations(before + self._text[base + len(before) :], addresses, superscripts=False)
+        citations = find_citations(before + self._text[base + len(before) :], sources, superscripts=False)
         for (start, stop), cited in groupby(citations, key=lambda mark: (base + mark.start, base + mark.end)):
             numbers = tuple(mark.number for mark in cited)
-            if start >= reached and stop <= end and any(number in addresses for number in numbers):
+            if start >= reached and stop <= end and any(number in sources for number in numbers):
                 yield start, stop, numbers
 
     def _read_fences(self) -> None:
@@ -135,16 +149,9 @@ class LinkedWriter:
         self._length += len(text)
 
 
-def source_list(sources: Iterable[Source]) -> str:
-    """Return a list of sources that closes an answer, or "" without any."""
-    listed = list(sources)
-    addresses = source_addresses(listed)
-    rows = [
-        f"- {f'[[{source.number}]]({address})' if (address := addresses[source.number]) else f'[{source.number}]'} "
-        f"{file_text(one_line(source.title) or one_line(source.url))}"
-        for source in listed
-    ]
-    return "\n".join(("", "", _HEADING, "", *rows)) if rows else ""
+def _mark(number: int, source: Source) -> str:
+    """Return a mark with this number, as a link if a browser can open the page of its source."""
+    return f"[[{number}]]({address})" if (address := _target(source.url)) else f"[{number}]"
 
 
 def without_source_links(text: str) -> str:

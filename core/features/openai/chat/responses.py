@@ -9,7 +9,7 @@ from core.features.api.responses.answers import answer_of, note_fields, nothing_
 from core.features.openai.chat.requests import MODEL
 from core.model import Source, Usage
 from core.run.state import Run
-from core.text.markdown.source_links import LinkedMark, LinkedWriter, source_addresses, source_list
+from core.text.markdown.source_links import LinkedMark, LinkedWriter
 
 
 class UrlCitation(BaseModel):
@@ -88,7 +88,7 @@ class ModelList(BaseModel):
 class AnswerText:
     """The text of an answer as a chat client gets it, in pieces or whole.
 
-    With `links` its citation marks are Markdown links, and a list of the cited sources closes it.
+    With `links` its citation marks are Markdown links, numbered by page, and a list of the cited pages closes it.
     """
 
     def __init__(self, *, links: bool) -> None:
@@ -96,16 +96,11 @@ class AnswerText:
 
     def piece(self, run: Run, text: str) -> str:
         """Return what the client gets after the next piece of the answer."""
-        return self._writer.write(text, source_addresses(numbered(run).values())) if self._writer else text
+        return self._writer.write(text, numbered(run)) if self._writer else text
 
     def end(self, run: Run) -> str:
         """Return what closes the answer."""
-        if self._writer is None:
-            return ""
-        sources = numbered(run)
-        rest = self._writer.close(source_addresses(sources.values()))
-        cited = dict.fromkeys(mark.number for mark in self._writer.marks)
-        return rest + source_list(sources[number] for number in sorted(cited))
+        return self._writer.close(numbered(run)) if self._writer else ""
 
     def annotations(self, run: Run) -> list[Annotation]:
         """Return every citation of a source that exists, by its place in what the client got."""
