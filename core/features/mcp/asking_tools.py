@@ -16,7 +16,7 @@ from core.features.api.responses.scores import Scores
 from core.features.api.run_following import RunStep, refusal_of
 from core.features.api.sessions import Endpoint
 from core.features.api.strict_json import Question, Strict
-from core.features.mcp.calls import Call, Result, Tool
+from core.features.mcp.calls import Call, Result, tool
 from core.features.mcp.documents import RunId, document_id, shown
 from core.run.state import Run, RunStatus
 
@@ -85,8 +85,11 @@ class AnswerResult(Result):
     """The page that shows the answer with every step."""
 
 
+@tool("Ask a question", reaches_out=True)
 async def ask(call: Call, arguments: AskArguments) -> AnswerResult:
-    """Answer a question as `POST /research` does."""
+    """Answer a question from the web or from collections, with numbered sources and figures. Takes from seconds to
+    minutes, and reports its progress. Its run can be explained, tuned and continued.
+    """
     knobs = with_values(call.follower.session.knobs_for(Endpoint.RESEARCH), arguments.settings)
     top_k = knobs.rank.top_k
     knobs = arguments.restrict(knobs, top_k)
@@ -108,8 +111,11 @@ class FollowUpArguments(Strict):
     settings: Settings
 
 
+@tool("Ask a follow-up", reaches_out=True)
 async def follow_up(call: Call, arguments: FollowUpArguments) -> AnswerResult:
-    """Answer a question that follows a stored run, from its pages where they cover it."""
+    """Ask the next question of a run. It is rewritten to stand alone, and answered from the pages of the run if they
+    cover it, else from a new search too.
+    """
     earlier = await call.run(arguments.run)
     knobs = with_values(earlier.knobs, arguments.settings)
     return await _answered(call, call.follower.follow_up(arguments.run, arguments.question, knobs))
@@ -160,24 +166,6 @@ def answer_result(call: Call, run: Run, unsaved: str) -> AnswerResult:
 
 
 TOOLS = (
-    Tool(
-        name="ask",
-        title="Ask a question",
-        description="Answer a question from the web or from collections, with numbered sources and figures. Takes from "
-        "seconds to minutes, and reports its progress. Its run can be explained, tuned and continued.",
-        arguments=AskArguments,
-        result=AnswerResult,
-        work=ask,
-        reaches_out=True,
-    ),
-    Tool(
-        name="follow_up",
-        title="Ask a follow-up",
-        description="Ask the next question of a run. It is rewritten to stand alone, and answered from the pages of the "
-        "run if they cover it, else from a new search too.",
-        arguments=FollowUpArguments,
-        result=AnswerResult,
-        work=follow_up,
-        reaches_out=True,
-    ),
+    ask,
+    follow_up,
 )

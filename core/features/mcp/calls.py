@@ -5,7 +5,7 @@ import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar, get_type_hints
 from urllib.parse import urlencode
 
 from pydantic import BaseModel, ConfigDict
@@ -158,7 +158,31 @@ class Tool:
     arguments: type[Strict]
     result: type[Result]
     work: Callable[[Call, Any], Awaitable[Result]]
-    reads_only: bool = True
+    reads_only: bool
     """Whether a call changes nothing but the history, to which every question is added."""
-    reaches_out: bool = False
+    reaches_out: bool
     """Whether a call may search the web, fetch pages or ask a model server."""
+
+
+A = TypeVar("A", bound=Strict)
+
+
+def tool(
+    title: str, *, name: str = "", reads_only: bool = True, reaches_out: bool = False
+) -> Callable[[Callable[[Call, A], Awaitable[Result]]], Tool]:
+    """Make a tool of its work, which gives its name, arguments and result. Its docstring is the description for clients."""
+
+    def made(work: Callable[[Call, A], Awaitable[Result]]) -> Tool:
+        types = get_type_hints(work)
+        return Tool(
+            name=name or work.__name__,
+            title=title,
+            description=" ".join((work.__doc__ or "").split()),
+            arguments=types["arguments"],
+            result=types["return"],
+            work=work,
+            reads_only=reads_only,
+            reaches_out=reaches_out,
+        )
+
+    return made

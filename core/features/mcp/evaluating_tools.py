@@ -19,7 +19,7 @@ from core.features.evaluate.metrics.retrieval_metrics import CONTEXT_TOKENS
 from core.features.evaluate.results import Results
 from core.features.evaluate.services.experiments import Experiments
 from core.features.evaluate.statistics.significance import Interval
-from core.features.mcp.calls import Call, Result, Tool
+from core.features.mcp.calls import Call, Result, tool
 from core.runtime.event_loop import TaskStatus
 from core.text.sanitize import pluralize
 
@@ -80,8 +80,11 @@ class EvaluateResult(Result):
     link: str
 
 
+@tool("Measure settings", reads_only=False)
 async def evaluate(call: Call, arguments: EvaluateArguments) -> EvaluateResult:
-    """Run an experiment and return its results. Cancellation stops it, and keeps it on the Evaluate page."""
+    """Measure settings of passages and ranking on a data set with known answers, such as the handbook, and compare
+    them: metrics with intervals, and a test against the first setting. The experiment stays on the Evaluate page.
+    """
     labelled = arguments.data == LABELS_NAME
     call.caller.require(Action.EVALUATE_LABELS if labelled else Action.EVALUATE_DATA_SETS)
     experiments = call.service.runs.service(Experiments)
@@ -167,16 +170,4 @@ def _interval(results: Results, result: MeasuredResult, metric: str) -> Interval
     return None if metric == CONTEXT_TOKENS else results.interval(result, metric)
 
 
-TOOLS = (
-    Tool(
-        name="evaluate",
-        title="Measure settings",
-        description="Measure settings of passages and ranking on a data set with known answers, such as the handbook, and "
-        "compare them: metrics with intervals, and a test against the first setting. The experiment stays on the "
-        "Evaluate page.",
-        arguments=EvaluateArguments,
-        result=EvaluateResult,
-        work=evaluate,
-        reads_only=False,
-    ),
-)
+TOOLS = (evaluate,)

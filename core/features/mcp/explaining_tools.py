@@ -20,7 +20,7 @@ from core.config.knobs import Knobs
 from core.errors import BadInput
 from core.features.api.strict_json import Strict
 from core.features.mcp.asking_tools import Settings
-from core.features.mcp.calls import Call, Result, Tool
+from core.features.mcp.calls import Call, Result, tool
 from core.features.mcp.documents import Passage, RunId, document_id, passage, shown
 from core.run.state import Run
 from core.stages.rank import require_texts
@@ -79,8 +79,11 @@ class WhyNotResult(Result):
     link: str
 
 
-async def explain_absence(call: Call, arguments: WhyNotArguments) -> WhyNotResult:
-    """Trace a text or an address through a run."""
+@tool("Why not in the answer")
+async def why_not(call: Call, arguments: WhyNotArguments) -> WhyNotResult:
+    """Tell at which step a sentence, a passage or an address was lost on its way into the answer of a run: not found,
+    not read, not extracted, split, ranked too low (with rank, score, cut-off and reason) or not cited.
+    """
     run = await call.run(arguments.run)
     return await asyncio.to_thread(_traced, call, run, arguments.text)
 
@@ -136,8 +139,9 @@ class AttritionResult(Result):
     link: str
 
 
+@tool("Losses at each step", name="attrition")
 async def count_losses(call: Call, arguments: RunArguments) -> AttritionResult:
-    """Count the items of a run at each step, and the losses by reason."""
+    """Count what a run found, read, ranked, used and cited, and what each step lost for which reason."""
     run = await call.run(arguments.run)
     return await asyncio.to_thread(_losses, call, run)
 
@@ -241,8 +245,11 @@ class TuneResult(Result):
     """The page that compares both rankings."""
 
 
+@tool("Try other settings")
 async def tune(call: Call, arguments: TuneArguments) -> TuneResult:
-    """Rank the pages of a run under other settings. Nothing is fetched, answered or stored."""
+    """Rank the pages of a run under other settings of passages and ranking, in milliseconds: which passages would
+    enter or leave the context. With a text, whether it would then be used. Nothing is stored.
+    """
     run = await call.ranked_run(arguments.run)
     knobs = with_values(run.knobs, arguments.settings, TUNED)
     tuned = await _retuned(call, run, knobs)
@@ -318,8 +325,9 @@ class CompareResult(Result):
     link: str
 
 
+@tool("Compare two runs")
 async def compare(call: Call, arguments: CompareArguments) -> CompareResult:
-    """Compare pages, rankings, sources and answers of two runs."""
+    """Compare two runs: settings, pages, ranking, sources and answers of the second against the first."""
     runs = [await call.ranked_run(run_id) for run_id in (arguments.run, arguments.other)]
     return await asyncio.to_thread(_compared, call, *runs)
 
@@ -377,8 +385,9 @@ class LeaveOutResult(Result):
     link: str
 
 
+@tool("Leave sources out")
 async def leave_out(call: Call, arguments: LeaveOutArguments) -> LeaveOutResult:
-    """Rank a run again without some pages or queries."""
+    """Rank a run again without some of its pages or queries: which passages would take their place."""
     run = await call.ranked_run(arguments.run)
     return await asyncio.to_thread(_without, call, run, arguments)
 
@@ -417,46 +426,9 @@ def _key(run: Run, name: str) -> str:
 
 
 TOOLS = (
-    Tool(
-        name="why_not",
-        title="Why not in the answer",
-        description="Tell at which step a sentence, a passage or an address was lost on its way into the answer of a run: "
-        "not found, not read, not extracted, split, ranked too low (with rank, score, cut-off and reason) or not cited.",
-        arguments=WhyNotArguments,
-        result=WhyNotResult,
-        work=explain_absence,
-    ),
-    Tool(
-        name="attrition",
-        title="Losses at each step",
-        description="Count what a run found, read, ranked, used and cited, and what each step lost for which reason.",
-        arguments=RunArguments,
-        result=AttritionResult,
-        work=count_losses,
-    ),
-    Tool(
-        name="tune",
-        title="Try other settings",
-        description="Rank the pages of a run under other settings of passages and ranking, in milliseconds: which passages "
-        "would enter or leave the context. With a text, whether it would then be used. Nothing is stored.",
-        arguments=TuneArguments,
-        result=TuneResult,
-        work=tune,
-    ),
-    Tool(
-        name="compare",
-        title="Compare two runs",
-        description="Compare two runs: settings, pages, ranking, sources and answers of the second against the first.",
-        arguments=CompareArguments,
-        result=CompareResult,
-        work=compare,
-    ),
-    Tool(
-        name="leave_out",
-        title="Leave sources out",
-        description="Rank a run again without some of its pages or queries: which passages would take their place.",
-        arguments=LeaveOutArguments,
-        result=LeaveOutResult,
-        work=leave_out,
-    ),
+    why_not,
+    count_losses,
+    tune,
+    compare,
+    leave_out,
 )
