@@ -30,6 +30,17 @@ _CAPTCHA = re.compile(
 )
 _READ = 200_000
 """The first characters of a page, which are searched for a captcha."""
+_COUNTRIES = {"en": "us", "zh": "cn", "ja": "jp", "ko": "kr", "uk": "ua", "cs": "cz", "da": "dk", "sv": "se"}
+"""The country of a language if it differs from the language's code. ddgs needs country and language."""
+_SAFE = {SafeSearch.OFF: "off", SafeSearch.MODERATE: "moderate", SafeSearch.STRICT: "on"}
+_SPANS = {TimeRange.DAY: "d", TimeRange.WEEK: "w", TimeRange.MONTH: "m", TimeRange.YEAR: "y"}
+_ENGINE_HOSTS = ("duckduckgo.com", "www.bing.com", "search.brave.com")
+_CONNECT_SECONDS = 1.5
+_PROXY_VARIABLES = ("DDGS_PROXY", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy")
+Rows = list[dict[str, Any]]
+REACHABLE_SECONDS = 600.0
+UNREACHABLE_SECONDS = 30.0
+"""Seconds for which an outcome is stored. A network that recovers should be used soon."""
 
 
 class EngineReplies:
@@ -91,19 +102,6 @@ def _listening(engine: str, request: Any, replies: EngineReplies) -> Any:
         return response
 
     return listen
-
-
-_COUNTRIES = {"en": "us", "zh": "cn", "ja": "jp", "ko": "kr", "uk": "ua", "cs": "cz", "da": "dk", "sv": "se"}
-"""The country of a language if it differs from the language's code. ddgs needs country and language."""
-
-_SAFE = {SafeSearch.OFF: "off", SafeSearch.MODERATE: "moderate", SafeSearch.STRICT: "on"}
-_SPANS = {TimeRange.DAY: "d", TimeRange.WEEK: "w", TimeRange.MONTH: "m", TimeRange.YEAR: "y"}
-
-_ENGINE_HOSTS = ("duckduckgo.com", "www.bing.com", "search.brave.com")
-_CONNECT_SECONDS = 1.5
-_PROXY_VARIABLES = ("DDGS_PROXY", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy")
-
-Rows = list[dict[str, Any]]
 
 
 class Ddgs:
@@ -235,11 +233,6 @@ async def _connects(host: str, port: int) -> bool:
         return False
     writer.close()
     return True
-
-
-REACHABLE_SECONDS = 600.0
-UNREACHABLE_SECONDS = 30.0
-"""Seconds for which an outcome is stored. A network that recovers should be used soon."""
 
 
 class DefaultBackend:

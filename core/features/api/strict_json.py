@@ -29,6 +29,19 @@ from core.serving.problems import Fault, Refusal
 from core.text.sanitize import SEEN
 
 _KNOBS = TypeAdapter(Knobs)
+Question = Annotated[str, StringConstraints(min_length=1, max_length=QUESTION_LIMIT, pattern=SEEN)]
+Queries = Annotated[
+    tuple[Annotated[str, StringConstraints(min_length=1, max_length=QUERY_LIMIT, pattern=SEEN)], ...],
+    Field(max_length=MOST_QUERIES, strict=False),  # JSON has no tuples
+]
+FromPagesOrSearch = Annotated[
+    AnswerFrom | None,
+    Field(
+        strict=False,  # JSON has no enums
+        description="What a follow-up in a session is answered from: the pages of earlier questions, a new search, or "
+        "both. Null: from the pages where they cover it, else from both.",
+    ),
+]
 
 
 class _StrictRequest(Request):
@@ -95,24 +108,6 @@ class Strict(BaseModel):
         hide_input_in_errors=True,
         use_attribute_docstrings=True,
     )
-
-
-Question = Annotated[str, StringConstraints(min_length=1, max_length=QUESTION_LIMIT, pattern=SEEN)]
-
-Queries = Annotated[
-    tuple[Annotated[str, StringConstraints(min_length=1, max_length=QUERY_LIMIT, pattern=SEEN)], ...],
-    Field(max_length=MOST_QUERIES, strict=False),  # JSON has no tuples
-]
-
-
-FromPagesOrSearch = Annotated[
-    AnswerFrom | None,
-    Field(
-        strict=False,  # JSON has no enums
-        description="What a follow-up in a session is answered from: the pages of earlier questions, a new search, or "
-        "both. Null: from the pages where they cover it, else from both.",
-    ),
-]
 
 
 def strict_knobs(values: Any) -> Knobs:

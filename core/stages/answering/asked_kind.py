@@ -9,18 +9,6 @@ from core.text.content_words import content_words, stop_words
 from core.text.facts.figures import words_as_digits
 from core.text.facts.named_facts import named_facts
 
-
-class Kind(Enum):
-    """The kind of answer that a question asks for."""
-
-    DATE = auto()
-    NUMBER = auto()
-    THING = auto()
-    """A person or a thing with a name."""
-    OPEN = auto()
-    """A reason, a way, a place, yes or no, or an unknown kind. Sentences state these in many words."""
-
-
 _DATE = re.compile(
     r"\bwhen (?:did|was|were|had|has)\b|\bin (?:what|which) year\b|\b(?:what|which) (?:year|date|month|day|century|decade)\b"
     r"|\b(?:wann|quand|cuándo|quando|wanneer) (?:wurden?|waren?|hat|haben|a|ont|est|fue|fueron|se|è|werd)\b"
@@ -55,7 +43,6 @@ _THING = re.compile(
 _OTHERWISE = re.compile(
     r"\b(?:why|how|where|warum|wieso|wie|wo|pourquoi|comment|où|por qué|cómo|dónde)\b", re.IGNORECASE
 )
-
 _YEAR = re.compile(r"(?<!\d)(?:1\d{3}|20\d\d)(?!\d)")
 _AGE = re.compile(
     r"\bcentur(?:y|ies)\b|\bdecades?\b|\d0s\b|\d ?(?:BCE?|AD|CE)\b|\bjahrhundert|\bsiècle|\bsiglo|世纪|世紀",
@@ -71,6 +58,17 @@ _AMOUNT = re.compile(
 _TOKEN = re.compile(r"\d[\d.,]*|[^\W\d_][\w’'-]*")
 _BETWEEN = 2
 """The most words between a number and what it counts. A year that counts has none."""
+
+
+class Kind(Enum):
+    """The kind of answer that a question asks for."""
+
+    DATE = auto()
+    NUMBER = auto()
+    THING = auto()
+    """A person or a thing with a name."""
+    OPEN = auto()
+    """A reason, a way, a place, yes or no, or an unknown kind. Sentences state these in many words."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,11 @@ from core.text.markdown.mark_look_alikes import is_enumerator, is_index, is_powe
 if TYPE_CHECKING:
     from regex import Match, Pattern
 
+
+def _any(words: str) -> str:
+    return "|".join(words.split())
+
+
 HIGHEST_NUMBER = 999
 """The highest number in brackets that is not a year or a quantity. A source's number may be higher."""
 _LONGEST_RANGE = 50
@@ -49,11 +54,6 @@ _HEADINGS = (
     r"bibliografía bibliografia notas 脚注 注释 注釋"
 )
 """Headings of a list of sources, in addition to the labels."""
-
-
-def _any(words: str) -> str:
-    return "|".join(words.split())
-
 
 _LABEL_WORDS = rf"(?:(?:{_any(_INTRODUCTIONS)})\.?[ \t]?(?:also[ \t]|auch[ \t]|the[ \t])?)?(?:(?P<strong>{_any(_LABELS)})|{_any(_WEAK_LABELS)})\.?(?:[ \t_-](?:{_any(_NUMBER_WORDS)})\.?)?"
 _CONJUNCTION, _LOCATOR = re.compile(_any(_CONJUNCTIONS), re.I), re.compile(_any(_LOCATORS), re.I)
@@ -146,6 +146,26 @@ PIECE_OF_MARK = re.compile(
     rf"[\[［【]\^?(?:[^\W\d_]{{1,20}}\.?[:：_-]?)?\d{{1,4}}(?:[,、，–-]\d{{1,4}})*\^?[\]］】,]|^\d{{1,4}}(?:,\d{{1,4}})*\](?=\W*$)|{_RAISED}|[{_CIRCLES}]"
 )
 """A mark, or a part of a mark, within a word between blanks."""
+
+
+_WORDS_AT_END = re.compile(r"[(（][ \t]?(?P<words>[^\W\d_][^\d()\[\]]*?)[ \t:：._#№=-]*\Z")
+_RAISED_DIGITS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻˒ˌ‚⸴", "0123456789-,,,,") | {
+    ord(circle): f"{int(unicodedata.numeric(circle))}," for circle in _CIRCLES
+}
+_ROUND_LABELS = frozenset(("doc", "docs", "document", "documents", "dokument", "dokumente", "文档", "文檔"))
+_TOKEN = re.compile(r"(?P<number>\d+)|(?P<word>[^\W\d_]+)|(?P<dash>[–—‑~～-])")
+_HEADING = re.compile(
+    rf"[ \t>]*(?:#{{1,6}}[ \t]*)?[*_]{{0,3}}(?:{_any(_LABELS)}|{_any(_HEADINGS)}|works cited)[ \t]*[*_]{{0,3}}[:：]?[*_]{{0,3}}"
+    r"[ \t]*",
+    re.IGNORECASE,
+)
+_ENTRY = re.compile(
+    r"[ \t>]*(?:[-*+•][ \t]+)?(?P<mark>\[\^?\d{1,3}\^?\][.:]?|［\d{1,3}］|【\d{1,3}[^】\n]{0,20}】|[⁰¹²³⁴⁵⁶⁷⁸⁹]{1,3}|"
+    rf"<sup>\d{{1,3}}</sup>|\[?(?i:{_any(_LABELS)}){_SIGN}\d{{1,3}}\]?[:.)]|\d{{1,3}}[.)])[ \t]*(?P<title>[^\n]*[^\W\d_][^\n]*)"
+)
+_STOPS = (*".!?。！？", "]")
+_ADDRESS = re.compile(r"(?:https?://|www\.)\S")
+_RULE = re.compile(r"[ \t]*(?:-{3,}|\*{3,}|_{3,})[ \t]*")
 
 
 def _code_and_marks() -> Pattern[str]:
@@ -272,9 +292,6 @@ def end_of_code(text: str, fence: str, position: int) -> int | None:
     return closing.end() if closing else None
 
 
-_WORDS_AT_END = re.compile(r"[(（][ \t]?(?P<words>[^\W\d_][^\d()\[\]]*?)[ \t:：._#№=-]*\Z")
-
-
 def _is_aside(text: str, start: int) -> bool:
     """Return whether the parenthesis at `start` begins with words that label no source."""
     words = _WORDS_AT_END.match(text, start)
@@ -349,13 +366,6 @@ def _is_known(number: int, numbers: Container[int] | None) -> bool:
     return 0 < number <= HIGHEST_NUMBER if numbers is None else number in numbers
 
 
-_RAISED_DIGITS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻˒ˌ‚⸴", "0123456789-,,,,") | {
-    ord(circle): f"{int(unicodedata.numeric(circle))}," for circle in _CIRCLES
-}
-_ROUND_LABELS = frozenset(("doc", "docs", "document", "documents", "dokument", "dokumente", "文档", "文檔"))
-_TOKEN = re.compile(r"(?P<number>\d+)|(?P<word>[^\W\d_]+)|(?P<dash>[–—‑~～-])")
-
-
 def _numbers(inside: str, *, lenient: bool) -> tuple[tuple[int, ...], bool]:
     """Return the numbers of a mark with filled ranges, and whether it has a range.
 
@@ -399,19 +409,6 @@ def _is_located(numbers: str, rest: str) -> bool:
 
 
 # --- lists of sources -------------------------------------------------------------------------------------
-
-_HEADING = re.compile(
-    rf"[ \t>]*(?:#{{1,6}}[ \t]*)?[*_]{{0,3}}(?:{_any(_LABELS)}|{_any(_HEADINGS)}|works cited)[ \t]*[*_]{{0,3}}[:：]?[*_]{{0,3}}"
-    r"[ \t]*",
-    re.IGNORECASE,
-)
-_ENTRY = re.compile(
-    r"[ \t>]*(?:[-*+•][ \t]+)?(?P<mark>\[\^?\d{1,3}\^?\][.:]?|［\d{1,3}］|【\d{1,3}[^】\n]{0,20}】|[⁰¹²³⁴⁵⁶⁷⁸⁹]{1,3}|"
-    rf"<sup>\d{{1,3}}</sup>|\[?(?i:{_any(_LABELS)}){_SIGN}\d{{1,3}}\]?[:.)]|\d{{1,3}}[.)])[ \t]*(?P<title>[^\n]*[^\W\d_][^\n]*)"
-)
-_STOPS = (*".!?。！？", "]")
-_ADDRESS = re.compile(r"(?:https?://|www\.)\S")
-_RULE = re.compile(r"[ \t]*(?:-{3,}|\*{3,}|_{3,})[ \t]*")
 
 
 def start_of_source_list(text: str) -> int:

@@ -38,6 +38,10 @@ ENDS = {
     RunStatus.FAILED: ("error", "red"),
     RunStatus.INTERRUPTED: ("power_off", "orange"),
 }
+SNIPPETS_HELP = "No page could be fetched, so the answer rests on the snippets of the search results."
+BM25_HELP = "The passages have no vectors, so they were ranked by BM25 alone."
+EXTRACTIVE_HELP = "Sentences quoted from the sources, which no chat model wrote."
+WRITTEN_HELP = " For a written answer start Ollama on this machine, or enter a key under “Connect”."
 
 
 def answer(run: Run, now: float, turn: str = "") -> None:
@@ -154,12 +158,6 @@ def _offer_questions(run: Run) -> None:
                 args=(offer.text, run.knobs),
                 kwargs={"from_question_box": False},
             )
-
-
-SNIPPETS_HELP = "No page could be fetched, so the answer rests on the snippets of the search results."
-BM25_HELP = "The passages have no vectors, so they were ranked by BM25 alone."
-EXTRACTIVE_HELP = "Sentences quoted from the sources, which no chat model wrote."
-WRITTEN_HELP = " For a written answer start Ollama on this machine, or enter a key under “Connect”."
 
 
 def _demo_help(run: Run) -> str:

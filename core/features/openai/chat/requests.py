@@ -32,16 +32,19 @@ WEB_SEARCH = re.compile(r"web_search(_preview)?(_\d{4}_\d{2}_\d{2})?")
 
 TEXT_PARTS = ("text", "input_text", "output_text", "refusal")
 """Types of content parts that are read, or need not be. The names with a prefix are those of the responses API."""
+Site = Annotated[str, Field(pattern=r"^-?[^\s,]{1,253}$")]
+SiteList = Annotated[list[Site], Field(max_length=20)]
+StopSequence = Annotated[str, StringConstraints(min_length=1, max_length=200)]
+TokenLimit = Annotated[
+    Annotated[int, Field(ge=1, le=2**53 - 1)] | None,
+    BeforeValidator(lambda limit: None if limit == -1 else limit),  # as clients of local servers say no limit
+]
 
 
 class LenientModel(Strict):
     """Part of a request by a client of OpenAI's: it may hold many fields that mean nothing here."""
 
     model_config = ConfigDict(extra="ignore")
-
-
-Site = Annotated[str, Field(pattern=r"^-?[^\s,]{1,253}$")]
-SiteList = Annotated[list[Site], Field(max_length=20)]
 
 
 class SearchFilters(LenientModel):
@@ -100,13 +103,6 @@ class StreamOptions(LenientModel):
     """What a stream also has."""
 
     include_usage: bool | None = None
-
-
-StopSequence = Annotated[str, StringConstraints(min_length=1, max_length=200)]
-TokenLimit = Annotated[
-    Annotated[int, Field(ge=1, le=2**53 - 1)] | None,
-    BeforeValidator(lambda limit: None if limit == -1 else limit),  # as clients of local servers say no limit
-]
 
 
 class ChatRequest(LenientModel):
