@@ -6,7 +6,7 @@ from collections.abc import Coroutine, Iterable, MutableMapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from typing import Any, Protocol, TypeVar, cast, runtime_checkable
+from typing import Any, Protocol, TypedDict, TypeVar, Unpack, cast, runtime_checkable
 
 from core import followups, pipeline
 from core.config.access import NO_ACCESS, Access
@@ -37,7 +37,6 @@ from core.storage.presets import Presets
 from core.storage.run_links import RunLinks
 from core.storage.run_schema import RUNS
 from core.storage.run_store import RunStore
-from core.storage.run_summaries import RunSummary
 
 RUNS_IN_ESTIMATE = 20
 """The number of latest runs that an estimate uses."""
@@ -54,6 +53,23 @@ class Closable(Protocol):
         """Stop its work."""
 
 
+class RunOptions(TypedDict, total=False):
+    """What a run may be started with besides question, knobs and access."""
+
+    queries: Sequence[str]
+    """The queries to search, see `research`."""
+    answers: MutableMapping[str, Answer] | None
+    """The visitor's earlier answers, see `Ports`. They are read and added to on the loop."""
+    budget: TimeBudget
+    """The time after which the run answers from its current sources."""
+    turn: Turn | None
+    """The turn of a follow-up question, which may be answered from pages of the earlier run."""
+    client: ClientRequest | None
+    """The request data of a chat client."""
+    answered: bool
+    """Whether an answer is written. Otherwise the run ends with its sources, see `retrieve`."""
+
+
 class RunRegistry(StoredWork):
     """Start, continue, retune, stop and look up runs. Every method may be called from any thread."""
 
@@ -65,6 +81,8 @@ class RunRegistry(StoredWork):
         self.observers = (logs.observe,)
         self.tag = self.store.tag
         """Add a tag to stored runs, or remove it, with `RunStore.tag`."""
+        self.history = self.store.history
+        """Return stored runs, newest first, with `RunStore.history`."""
         self.links = RunLinks(self.store)
         self._jobs = JobTable(self.store, self.links)
         self._slots = asyncio.Semaphore(settings.runs_at_once)  # in order of arrival
@@ -100,14 +118,9 @@ class RunRegistry(StoredWork):
         knobs: Knobs,
         access: Access = NO_ACCESS,
         *,
-        queries: Sequence[str] = (),
         observer: RunObserver | None = None,
         user: str = "",
-        answers: MutableMapping[str, Answer] | None = None,
-        budget: TimeBudget = UNLIMITED,
-        turn: Turn | None = None,
-        client: ClientRequest | None = None,
-        answered: bool = True,
+        **options: Unpack[RunOptions],
     ) -> str:
         """Start a run, and return its unguessable id.
 
@@ -115,21 +128,17 @@ class RunRegistry(StoredWork):
             question: the question. Its words `site:` and `-site:` narrow the search.
             knobs: the settings of the run.
             access: the visitor's own servers and keys, and the quota subject of the run.
-            queries: the queries to search, see `research`.
             observer: called with every event of the run.
             user: the owner of the history that lists the run, or empty.
-            answers: the visitor's earlier answers, see `Ports`. They are read and added to on the loop.
-            budget: the time after which the run answers from its current sources.
-            client: the request data of a chat client.
-            turn: the turn of a follow-up question, which may be answered from pages of the earlier run.
-            answered: whether an answer is written. Otherwise the run ends with its sources, see `retrieve`.
+            options: see `RunOptions`.
 
         Raises:
             BadInput: when the question is empty or too long, or the earlier run is gone.
             LimitReached: when a quota of the subject is used up.
         """
         question, knobs = within_typed_sites(checked_question(question), knobs)
-        queries = checked_queries(queries)
+        queries = checked_queries(options.get("queries", ()))
+        turn, client = options.get("turn"), options.get("client")
         earlier = self.conversations.followed(turn.follows) if turn and turn.follows else None
         self.quotas.charge_run(access.quota_subject)
         run_id = new_run_id()
@@ -144,20 +153,25 @@ class RunRegistry(StoredWork):
         spending = self.quotas.work(access.quota_subject, own_budget(knobs))
         listen = self._listener(job, spending, observer)
 
-        research = partial(pipeline.research, question, knobs, queries=queries, run_id=run_id, budget=budget)
-        if knobs.run.method is Method.DEEP:
-            research = partial(research, earlier_runs=self.history(RUNS_IN_ESTIMATE, user or None))
+        is_deep = knobs.run.method is Method.DEEP
+        earlier_runs = self.history(RUNS_IN_ESTIMATE, user or None) if is_deep else ()
 
         def work(ports: Ports) -> Coroutine[Any, Any, Run]:
-            if not answered:
-                storing = self._storing(ports, job)
+            storing = self._storing(ports, job)
+            if not options.get("answered", True):
                 return pipeline.retrieve(question, knobs, storing, listen, queries=queries, run_id=run_id)
-            return research(
-                replace(self._storing(ports, job), answers=answers),
+            return pipeline.research(
+                question,
+                knobs,
+                replace(storing, answers=options.get("answers")),
                 listen,
+                queries=queries,
+                run_id=run_id,
+                budget=options.get("budget", UNLIMITED),
                 turn=turn,
                 client=client,
                 earlier=earlier,
+                earlier_runs=earlier_runs,
             )
 
         start_job(self.loop, self.engine, job, work, self._slots, earlier=earlier, reserved=spending)
@@ -250,16 +264,6 @@ class RunRegistry(StoredWork):
     def live_runs(self) -> int:
         """Return the number of waiting and running runs. Runs of other processes do not count."""
         return sum(job.run.live for job in self._jobs.all())
-
-    def history(
-        self,
-        limit: int = 100,
-        user: str | None = None,
-        conversation: str | None = None,
-        before: tuple[str, str] | None = None,
-    ) -> tuple[RunSummary, ...]:
-        """Return stored runs, see `RunStore.history`."""
-        return self.store.history(limit, user, conversation, before)
 
     def recorded(self, run_id: str, user: str = "") -> RecordedRun | None:
         """Return a run for export, with its events and labels by `user`, or None.

@@ -201,7 +201,7 @@ class RunStore:
 
     def history(
         self,
-        limit: int,
+        limit: int = 100,
         user: str | None = None,
         conversation: str | None = None,
         before: tuple[str, str] | None = None,

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, MutableMapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from functools import partial
 from operator import attrgetter
-from typing import Annotated, NamedTuple
+from typing import Annotated, NamedTuple, Unpack
 
 from fastapi import Depends, Request
 from fastapi.sse import EventSourceResponse
@@ -22,9 +22,10 @@ from core.config.questions import QUESTION_LIMIT
 from core.features.api.responses.answers import answer_of, nothing_found
 from core.features.api.service import Service, ServiceOf, SessionOf
 from core.features.api.sessions import RunExchange, Session
-from core.model import NO_CLIENT, Answer, AnswerFrom, ClientRequest, Exchange, Turn
+from core.model import NO_CLIENT, AnswerFrom, ClientRequest, Exchange
 from core.run.events import Record
 from core.run.state import Run, RunStatus
+from core.runtime.registry import RunOptions
 from core.serving.problems import CLIENT_GONE, Refusal
 from core.stages.conversation.follow_up import FollowUpDraft
 from core.stages.time_budget import UNLIMITED, TimeBudget
@@ -32,6 +33,14 @@ from core.text.chat.question_finding import find_question
 from core.text.digest import text_digest
 from core.text.markdown.source_links import without_source_links
 from core.text.sanitize import one_line
+
+_ENDS = 4_000
+"""Characters at each end of an earlier message in which its question is looked for."""
+EVENT_STREAM = EventSourceResponse.media_type
+KEEP_ALIVE_SECONDS = 10.0
+"""After this long without an event the client gets a keep-alive message."""
+QUOTE_HINT = "POST /runs/{id}/quote answers with sentences of its sources."
+"""An extra hint after a failed answer of the chat model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,10 +95,6 @@ class Conversation:
             self.session.replies[_next_digest(self.digest, question, sent)] = exchange
 
 
-_ENDS = 4_000
-"""Characters at each end of an earlier message in which its question is looked for."""
-
-
 def asked_in(message: str) -> str:
     """Return the question of an earlier message, or its beginning if it asks nothing."""
     ends = message if len(message) <= 2 * _ENDS else f"{message[:_ENDS]}\n\n{message[-_ENDS:]}"
@@ -105,12 +110,6 @@ def _digests(owner: str, exchanges: Sequence[Exchange]) -> Iterator[str]:
 
 def _next_digest(digest: str, question: str, answer: str) -> str:
     return text_digest("\0".join((digest, question.strip(), without_source_links(answer).strip())))
-
-
-EVENT_STREAM = EventSourceResponse.media_type
-
-KEEP_ALIVE_SECONDS = 10.0
-"""After this long without an event the client gets a keep-alive message."""
 
 
 class RunStep(NamedTuple):
@@ -147,17 +146,14 @@ class RunFollower:
         question: str,
         knobs: Knobs,
         *,
-        queries: Sequence[str] = (),
-        answers: MutableMapping[str, Answer] | None = None,
-        budget: TimeBudget = UNLIMITED,
         said: Sequence[Exchange] | None = None,
         sent: Callable[[Run], str] = attrgetter("text"),
-        client: ClientRequest | None = None,
         answer_from: AnswerFrom | None = None,
+        **options: Unpack[RunOptions],
     ) -> AsyncGenerator[RunStep]:
         """Start a run, and yield its steps. The first has no event; the last has the finished run.
 
-        Closing this before the end stops the run. `RunRegistry.start` describes `queries`, `answers` and `budget`. A
+        Closing this before the end stops the run. `options` are those of `RunRegistry.start`, without a turn. A
         follow-up is rewritten first. `said` are the exchanges that the client sent with it, or None for those of the
         session. `sent` gives the answer of a run in the client's form, and `client` is the other data of the request. A
         task of a client is no question of the conversation. Without `answer_from` the coverage decides.
@@ -172,22 +168,23 @@ class RunFollower:
             if said is None
             else Conversation.of_messages(said, self.session, self.owner)
         )
-        standalone, turn = question, None
+        standalone = question
+        client = options.get("client")
         client = client if client != NO_CLIENT else None
         is_task = client is not None and client.task is not None
         if is_task:
             client = replace(client or NO_CLIENT, origins=conversation.origins)
         elif conversation.is_continued_by(question):
-            draft = await self._draft(conversation, question, knobs, budget)
-            draft = draft.changed(answer_from=answer_from, queries=queries)
-            standalone, turn = draft.question, draft.turn
+            draft = await self._draft(conversation, question, knobs, options.get("budget", UNLIMITED))
+            draft = draft.changed(answer_from=answer_from, queries=options.get("queries", ()))
+            standalone, options["turn"] = draft.question, draft.turn
+        turn = options.get("turn")
         if answer_from is AnswerFrom.PAGES and not (turn and turn.follows):
             raise Refusal(
                 409, "There are no pages in hand.", "Leave answer_from out, so that some are searched."
             )
-        started = self.started(
-            standalone, knobs, queries=queries, answers=answers, budget=budget, turn=turn, client=client
-        )
+        options["client"] = client
+        started = self.started(standalone, knobs, **options)
         was_asked = is_task
         async with aclosing(started):
             async for step in started:
@@ -226,15 +223,9 @@ class RunFollower:
         self,
         question: str,
         knobs: Knobs,
-        *,
-        queries: Sequence[str] = (),
-        answers: MutableMapping[str, Answer] | None = None,
-        budget: TimeBudget = UNLIMITED,
-        turn: Turn | None = None,
-        client: ClientRequest | None = None,
-        answered: bool = True,
+        **options: Unpack[RunOptions],
     ) -> AsyncGenerator[RunStep]:
-        """Start a run with the arguments of `RunRegistry.start`, and yield its steps.
+        """Start a run with the options of `RunRegistry.start`, and yield its steps.
 
         The first step has no event, and the last one has the finished run. Closing this before the end stops the run.
 
@@ -249,19 +240,8 @@ class RunFollower:
                 loop.call_soon_threadsafe(steps.put_nowait, RunStep(record, run, is_last=record is None))
 
         # Not in a thread: a client that disconnects meanwhile would leave a run without a follower.
-        run_id = runs.start(
-            question,
-            knobs,
-            self.access,
-            queries=queries,
-            observer=observe,
-            user=self.owner,
-            answers=answers,
-            budget=budget,
-            turn=turn,
-            client=client,
-            answered=answered,
-        )
+        run_id = runs.start(question, knobs, self.access, observer=observe, user=self.owner, **options)
+        turn, client = options.get("turn"), options.get("client")
         run = Run(
             id=run_id, question=question, knobs=knobs, turn=turn, client=client, status=RunStatus.QUEUED
         )
@@ -359,10 +339,6 @@ def _follower(request: Request, service: ServiceOf, session: SessionOf) -> RunFo
 
 
 FollowerOf = Annotated[RunFollower, Depends(_follower)]
-
-
-QUOTE_HINT = "POST /runs/{id}/quote answers with sentences of its sources."
-"""An extra hint after a failed answer of the chat model."""
 
 
 def refusal_of(run: Run, backends: Sequence[Backend] = ()) -> Refusal | None:
