@@ -1,4 +1,4 @@
-"""Fits the weights by which blocks of a page are chosen, and the kind of a page is told, to labelled pages.
+"""Fits the weights by which blocks of a page are chosen, and the kind of a page is told, to labelled pages (decision 0081).
 
     pip install scikit-learn
     python -m bench.block_training --data FOLDER --half develop --out core/reading/html/block_weights.npz

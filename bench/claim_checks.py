@@ -1,4 +1,4 @@
-"""The checks of names, negation and opposites: how many planted faults are found, and how many true claims are doubted.
+"""The checks of names, negation and opposites: how many planted faults are found, and how many true claims are doubted (decision 0078).
 
     python -m bench.claim_checks
     python -m bench.claim_checks --data FOLDER

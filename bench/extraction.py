@@ -1,4 +1,4 @@
-"""Article extraction on labelled pages: text, title, author and date, against single extractors.
+"""Article extraction on labelled pages: text, title, author and date, against single extractors (decision 0040).
 
     python -m bench.extraction --data FOLDER
 

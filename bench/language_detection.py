@@ -1,4 +1,4 @@
-"""Language detection: the share of texts whose language is known, and CPU microseconds a text.
+"""Language detection: the share of texts whose language is known, and CPU microseconds a text (decision 0045).
 
     python -m bench.language_detection
     python -m bench.language_detection --data FOLDER

@@ -1,4 +1,4 @@
-"""Rankings by BM25, cosine and both fused in many languages: nDCG@10 of the paragraph that answers each question.
+"""Rankings by BM25, cosine and both fused in many languages: nDCG@10 of the paragraph that answers each question (decision 0045).
 
     python -m bench.languages --data FOLDER
 

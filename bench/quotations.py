@@ -1,4 +1,4 @@
-"""How many quotations of an answer without a model hold the answer, and how often one of them does.
+"""How many quotations of an answer without a model hold the answer, and how often one of them does (decision 0093).
 
     python -m bench.quotations [--data FOLDER] [--half choosing]
 

@@ -1,4 +1,4 @@
-"""How much of the context repeats itself where pages have near-copies, by the limit on passages of such a group.
+"""How much of the context repeats itself where pages have near-copies, by the limit on passages of such a group (decision 0093).
 
     python -m bench.syndication
 
