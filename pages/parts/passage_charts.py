@@ -94,30 +94,13 @@ def embedding_map(
     Passages in the context are larger, ringed and joined to the question. With the point of a `follow_up`, the nearest
     passages are joined to its hollow star instead: they are the first `rows`.
     """
-    points = shown_points(rows, projected)
-    keys = {key: place for place, key in enumerate(dict.fromkeys(row.key for row in rows if row.number))}
-    colours = SITES[dark]
+    points, colours = shown_points(rows, projected), SITES[dark]
+    keys = dict.fromkeys(row.key for row in rows if row.number)
+    colour_of = {key: colours[place % len(colours)] for place, key in enumerate(keys)}
 
-    def trace(some: Sequence[RankedPassage], name: str, **marker: Any) -> dict[str, Any]:
-        points = projected.points[[row.row for row in some]] if some else projected.points[:0]
-        cells = [_hover_cells(row) for row in some]
-        return {
-            **MARKERS,
-            "x": _rounded(points[:, 0]),
-            "y": _rounded(points[:, 1]),
-            "name": name,
-            "customdata": [[row.row, *lines] for row, lines in zip(some, cells, strict=True)],
-            # Tags in the data would be sent escaped, in three times their length.
-            "hovertemplate": "<b>%{customdata[1]}</b>"
-            + "".join(f"<br>%{{customdata[{cell}]}}" for cell in range(2, len(cells[0]) + 1 if cells else 0))
-            + "<extra></extra>",
-            "marker": {
-                "color": [
-                    colours[keys[row.key] % len(colours)] if row.key in keys else REST[dark] for row in some
-                ],
-                **marker,
-            },
-        }
+    def trace(passages: Sequence[RankedPassage], name: str, **marker: Any) -> dict[str, Any]:
+        marker["color"] = [colour_of.get(row.key, REST[dark]) for row in passages]
+        return _passages(passages, projected, hover=True) | {"name": name, "marker": marker}
 
     inside = [row for row in points if row.number]
     near = [] if follow_up is None else points[:NEAREST]
@@ -138,12 +121,10 @@ def embedding_map(
         | {"hovertemplate": "the question<extra></extra>", "marker": star},
     )
     if follow_up is not None:
-        rings = projected.points[[row.row for row in near]] if near else projected.points[:0]
         ring = {"symbol": "circle-open", "size": 19, "color": MARK, "line": {"width": 1.5}}
         hollow = star | {"size": 19, "color": INK[not dark], "line": {"width": 2, "color": MARK}}
         traces += (
-            {**MARKERS, "x": _rounded(rings[:, 0]), "y": _rounded(rings[:, 1]), "name": "nearest to it"}
-            | {"hoverinfo": "skip", "marker": ring},
+            _passages(near, projected) | {"name": "nearest to it", "hoverinfo": "skip", "marker": ring},
             {**MARKERS, "x": _rounded(follow_up[:1]), "y": _rounded(follow_up[1:]), "name": "your follow-up"}
             | {"hovertemplate": "your follow-up<extra></extra>", "marker": hollow},
         )
@@ -154,6 +135,22 @@ def embedding_map(
         | {"xaxis": axis, "yaxis": axis, "showlegend": False}
     )
     return Chart(traces, layout | {"height": HEIGHT, "margin": {"l": 4, "r": 4, "t": 4, "b": 4}})
+
+
+def _passages(
+    passages: Sequence[RankedPassage], projected: Projection, *, hover: bool = False
+) -> dict[str, Any]:
+    """Return the points of passages on a map, with their rows and hover texts if wanted."""
+    points = projected.points[[row.row for row in passages]] if passages else projected.points[:0]
+    drawn: dict[str, Any] = {**MARKERS, "x": _rounded(points[:, 0]), "y": _rounded(points[:, 1])}
+    if hover:
+        cells = [_hover_cells(row) for row in passages]
+        more = range(2, len(cells[0]) + 1 if cells else 0)
+        drawn["customdata"] = [[row.row, *lines] for row, lines in zip(passages, cells, strict=True)]
+        # Tags in the data would be sent escaped, in three times their length.
+        lines = "".join(f"<br>%{{customdata[{cell}]}}" for cell in more)
+        drawn["hovertemplate"] = f"<b>%{{customdata[1]}}</b>{lines}<extra></extra>"
+    return drawn
 
 
 def score_name(curve: ScoreCurve) -> str:
@@ -169,7 +166,6 @@ def score_chart(curve: ScoreCurve, run: Run, *, dark: bool, others: bool = False
     ranking by another score.
     """
     traces: list[dict[str, Any]] = []
-    lines: list[dict[str, Any]] = []
     leading = score_name(curve)
     series: dict[str, Sequence[float | None]] = {leading: curve.scores}
     if others:
@@ -208,13 +204,6 @@ def score_chart(curve: ScoreCurve, run: Run, *, dark: bool, others: bool = False
                 "hovertemplate": f"rank %{{x}}: {leading} %{{y:.3f}}<extra>in the context</extra>",
             }
         )
-    if place := curve.cutoff and curve.cutoff + 0.5:
-        line = {"color": MARK, "dash": "dot", "width": 1.5}
-        lines.append({**ACROSS, "xref": "x", "x0": place, "x1": place, "yref": "y domain", "line": line})
-    if curve.threshold is not None and curve.name == "cosine":
-        line = {"color": MUTED[dark], "dash": "dash", "width": 1}
-        ends = {"y0": curve.threshold, "y1": curve.threshold}
-        lines.append({**ACROSS, "xref": "x domain", "yref": "y", **ends, "line": line})
     axis = {"nticks": 5, "rangemode": "tozero", "showgrid": False, "zeroline": False}
     second = {"overlaying": "y", "side": "right", "tickmode": "auto", "nticks": 4, "showgrid": False}
     layout = (
@@ -228,10 +217,23 @@ def score_chart(curve: ScoreCurve, run: Run, *, dark: bool, others: bool = False
             "xaxis": axis | {"title": {"text": "rank", "standoff": 4}},
             "yaxis": {"gridcolor": GRID[dark], "nticks": 5, "zeroline": False},
             "yaxis2": second | {"zeroline": False, "rangemode": "tozero", "fixedrange": True},
-            "shapes": lines,
+            "shapes": _limits(curve, dark=dark),
         }
     )
     return Chart(traces, layout)
+
+
+def _limits(curve: ScoreCurve, *, dark: bool) -> list[dict[str, Any]]:
+    """Return the lines of the cut-off and of the least cosine."""
+    lines: list[dict[str, Any]] = []
+    if place := curve.cutoff and curve.cutoff + 0.5:
+        line = {"color": MARK, "dash": "dot", "width": 1.5}
+        lines.append({**ACROSS, "xref": "x", "x0": place, "x1": place, "yref": "y domain", "line": line})
+    if curve.threshold is not None and curve.name == "cosine":
+        line = {"color": MUTED[dark], "dash": "dash", "width": 1}
+        ends = {"y0": curve.threshold, "y1": curve.threshold}
+        lines.append({**ACROSS, "xref": "x domain", "yref": "y", **ends, "line": line})
+    return lines
 
 
 def apply_layout(figure: go.Figure, dark: bool, revision: str, **layout: Any) -> None:
