@@ -7,6 +7,7 @@ from core.model.chat import (
     FunctionCall,
     Message,
     ReplyText,
+    Retry,
     Role,
     StreamChunk,
     ToolCall,
@@ -47,7 +48,6 @@ from core.model.passages import (
     snippet_numbers,
     source_numbers,
 )
-from core.model.retry import Retry
 from core.model.usage import Embeddings, ModelUsage, RerankScores, Usage
 
 __all__ = [

@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Self, get_args
 
-from core.model.retry import Retry
 from core.model.usage import Usage
 
 Role = Literal["system", "developer", "user", "assistant", "tool"]
@@ -177,6 +176,18 @@ def content_text(content: Any) -> str:
 
 
 # --- replies ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retry:
+    """A request that is sent again after a temporary refusal or a lost connection."""
+
+    server: str
+    """Host and port."""
+    seconds: float
+    """The wait before the next attempt."""
+    reason: str
+    """The reason, such as `rate limit`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
+from core.config.knobs import Knobs
 from core.model import Place, Source
 from core.run.state import Run
 from core.stages.rank import bm25_only, rank, sources
@@ -31,6 +32,14 @@ def ranked(run: Run) -> Run:
         reranker=before.reranker if before is not None and scores is not None else "",
     )
     return replace(run, ranking=ranking)
+
+
+def ranked_at_hand(run: Run, knobs: Knobs) -> Run | None:
+    """Rank a run under other knobs without a model, or return None if that takes new vectors or reranking."""
+    index = run.index
+    if index is None or len(index.waiting) or knobs.chunk != run.knobs.chunk or knobs.rank.rerank:
+        return None
+    return ranked(replace(run, knobs=knobs))
 
 
 def exclusion_reasons(run: Run) -> dict[int, ExclusionReason | None]:

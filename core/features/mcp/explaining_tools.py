@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from core import followups
 from core.analysis.rankings.ablation import without_pages, without_query
-from core.analysis.rankings.context_membership import context_sources, context_tokens, ranked
+from core.analysis.rankings.context_membership import context_sources, context_tokens, ranked_at_hand
 from core.analysis.rankings.ranked_passages import RankedPassage, ranked_passages
 from core.analysis.rankings.ranking_comparison import RankingDiff, compare_rankings
 from core.analysis.retrieval.attrition import attrition
@@ -260,9 +260,8 @@ async def tune(call: Call, arguments: TuneArguments) -> TuneResult:
 
 async def _retuned(call: Call, run: Run, knobs: Knobs) -> Run:
     require_texts(run.passages, run.pages)
-    is_ready = run.index is not None and not len(run.index.waiting) and knobs.chunk == run.knobs.chunk
-    if is_ready and not knobs.rank.rerank:
-        return await asyncio.to_thread(ranked, replace(run, knobs=knobs))
+    if at_hand := await asyncio.to_thread(ranked_at_hand, run, knobs):
+        return at_hand
     runs, access = call.service.runs, call.follower.access
 
     async def work() -> Run:

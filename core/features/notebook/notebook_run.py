@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from core import followups
 from core.analysis.answers.attribution import Attribution, attribution
 from core.analysis.extractor_comparison import absence_from_article
-from core.analysis.rankings.context_membership import context_sources, ranked
+from core.analysis.rankings.context_membership import context_sources, ranked_at_hand
 from core.analysis.retrieval.trace import Trace, absence_from_answer
 from core.analysis.run_changes import RunChanges, run_changes
 from core.config.knob_changes import knob_values, with_values
@@ -166,12 +166,9 @@ class NotebookRun:
             BadInput: when a setting is unknown, out of bounds, or applies to the next run only.
         """
         knobs = with_values(self.run.knobs, values, TUNED)
-        index = self.run.index
-        is_ready = index is not None and not len(index.waiting) and knobs.chunk == self.run.knobs.chunk
-        if is_ready and not knobs.rank.rerank:
-            run = ranked(replace(self.run, knobs=knobs))
-        else:
-            run = self._with_ports(knobs, lambda ports: followups.retune(self.run, knobs, ports))
+        run = ranked_at_hand(self.run, knobs) or self._with_ports(
+            knobs, lambda ports: followups.retune(self.run, knobs, ports)
+        )
         return NotebookRun(self.recorded, store=self._store, labels=self._labels, run=run)
 
     def controls(self) -> KnobControls:

@@ -15,12 +15,14 @@ from fastapi import APIRouter, Path, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from core.analysis.history import matching_runs
+from core.config.access import Access
 from core.config.permissions import Action, Caller
 from core.errors import BadInput
 from core.features.api.responses.agent_messages import AgentResponse, agent_response
 from core.features.api.responses.run_view import RunView, run_view
 from core.features.api.responses.whole_run import Conversation, WholeRun
 from core.features.api.service import CallerOf, Service, ServiceOf, SessionOf
+from core.features.api.sessions import Session
 from core.features.api.strict_json import Strict, StrictRoute
 from core.features.share.answer_export import export_name
 from core.features.share.conversation_export import conversation_document, conversation_json
@@ -238,9 +240,7 @@ async def resume_run(run_id: RunId, service: ServiceOf, caller: CallerOf, sessio
 
     Finished steps are not repeated. On a shared server, callers can continue only their own runs.
     """
-    await _require(service, caller, run_id, Action.CHANGE_RUN)
-    access = replace(session.access, quota_subject=caller.name)
-    return await _continued(service, run_id, partial(service.runs.resume, run_id, access))
+    return await _continued(service, caller, session, run_id, service.runs.resume)
 
 
 @router.post("/runs/{id}/quote", status_code=202, responses=documented(403, 404, 409, 422, 429, 503))
@@ -249,15 +249,16 @@ async def quote_sources(run_id: RunId, service: ServiceOf, caller: CallerOf, ses
 
     `GET /runs/{id}` has the answer. On a shared server the caller's own runs alone.
     """
+    return await _continued(service, caller, session, run_id, service.runs.quote)
+
+
+async def _continued(
+    service: Service, caller: Caller, session: Session, run_id: str, work: Callable[[str, Access], object]
+) -> RunView:
+    """Start more work on a run of the caller, and return the run. Refuses with 409 if there is no work to do."""
     await _require(service, caller, run_id, Action.CHANGE_RUN)
-    access = replace(session.access, quota_subject=caller.name)
-    return await _continued(service, run_id, partial(service.runs.quote, run_id, access))
-
-
-async def _continued(service: Service, run_id: str, work: Callable[[], object]) -> RunView:
-    """Start more work on a run, and return the run. Refuses with 409 if there is no work to do."""
     try:
-        await asyncio.to_thread(work)
+        await asyncio.to_thread(work, run_id, replace(session.access, quota_subject=caller.name))
     except BadInput as error:
         raise Refusal(409, error.message, error.hint, run=run_id) from error
     return await _view(service, await stored_run(service, run_id))
