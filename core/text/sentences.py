@@ -83,7 +83,7 @@ def _set(words: str) -> frozenset[str]:
 _NEVER_LAST = _set(
     # English
     "mr mrs ms dr prof st rev hon gen col capt lt sgt sen rep gov pres messrs mt vs eg ie cf viz al approx ca "
-    "fig figs eq eqs sec secs ch chap vol vols ed eds trans pp no nos art para ref refs ver resp incl excl esp "
+    "fig figs eq eqs sec secs sect ch chap vol vols ed eds trans pp no nos art para ref refs ver resp incl excl esp "
     "jan feb mar apr jun jul aug sep sept oct nov dec mon tue wed thu fri sat sun dept univ assn bros "
     # German, French, Spanish, Italian
     "bzw vgl evtl ggf sog bspw nr abb kap hrsg jh bd str tel zb ua dh usf mme mlle sr sra srta dott sig pag "
@@ -143,7 +143,7 @@ _NEVER_LAST_IN = {
 _ABBREVIATIONS = _NEVER_LAST.union(*_NEVER_LAST_IN.values())
 _LONG_WORD = 1 + max(map(len, _ABBREVIATIONS))
 # Abbreviations that are words too: they continue a sentence only before a number.
-_ALSO_WORDS = _set("no art sat sun mar may ed sec fig p")
+_ALSO_WORDS = _set("no art sat sun mar may ed sec sect fig p")
 # Years and centuries that often end a sentence: "в 2020 г.", "u 19. st.".
 _ENDS_AFTER_NUMBERS = _set("г гг в вв р рр ст god god год mm руб грн чел тыс тис млн млрд mln mld")
 # German writes dates and centuries with a dot after the number.

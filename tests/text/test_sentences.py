@@ -36,7 +36,7 @@ def test_sentences_are_in_order_and_omit_only_white_space(text: str) -> None:
         ("Am 28. Mai 1998 begann es, im 19. Jahrhundert.", "Es endete am 31.", "Danach kam nichts."),
         ("Dr. Smith paid 3.50 to J. K. Rowling.", "He left!", "Why?", "Nobody knows…"),
         ("The U.S. Army came.", "It left the U.S.", "The end."),
-        ("See Fig. 3 and No. 5.", "The answer is no.", "Then stop."),
+        ("See Fig. 3, No. 5 and Sect. 2.", "The answer is no.", "Then stop."),
         ('He said "Why?" and left.', '"No."', "She agreed, e.g. Foo did."),
         ("Measured at 9 a.m. on 3 May.", "(Twice.)", "Then again."),
         ("It is so.[1][2]", "It is not. [3]", "Perhaps [4].", "Who knows?"),
