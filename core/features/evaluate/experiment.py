@@ -8,7 +8,7 @@ import asyncio
 import math
 import time
 from collections import Counter
-from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 
@@ -21,7 +21,7 @@ from core.features.evaluate.data_sets.corpus import Corpus, Vectors, build_corpu
 from core.features.evaluate.data_sets.data_set import DataSet, Question
 from core.features.evaluate.experiment_state import SweepPhase, SweepProgress
 from core.features.evaluate.failing_ports import StrictRerank, WatchedEmbed, require_reranker
-from core.features.evaluate.metrics.retrieval_metrics import measure_ranking
+from core.features.evaluate.metrics.retrieval_metrics import measure_ranking, ranked_documents
 from core.features.evaluate.sweep import fewest_changes_first, name_of
 from core.model import Index
 from core.ports import Embed, Rerank
@@ -76,6 +76,12 @@ class PartialResult:
     values: Mapping[str, Mapping[str, float]]
     failed: Mapping[str, str]
     seconds: float
+    rankings: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """The first documents of each question, best first."""
+
+
+OnRankings = Callable[[str, Mapping[str, Sequence[str]]], None]
+"""Called with a setting and its `PartialResult.rankings` before its result is yielded."""
 
 
 async def run_experiment(
@@ -87,6 +93,7 @@ async def run_experiment(
     rerank: Rerank | None = None,
     done: Collection[str] = (),
     progress: SweepProgress | None = None,
+    on_rankings: OnRankings = lambda setting, rankings: None,
 ) -> AsyncGenerator[Result]:
     """Yield one result for each setting as it is computed. Settings that change one knob come first.
 
@@ -114,8 +121,11 @@ async def run_experiment(
     async def result_of(item: tuple[Knobs, Shared[Corpus]]) -> Result:
         knobs, corpus = item
         if reranker and knobs.rank.rerank:
-            return await _reranked_result(knobs, corpus.value, question_set.value, reranker, progress)
-        return await _result(knobs, corpus, question_set, workers, progress)
+            parts = await _reranked_parts(knobs, corpus.value, question_set.value, reranker, progress)
+        else:
+            parts = await _parts(knobs, corpus, question_set, workers, progress)
+        on_rankings(name_of(knobs), {name: ids for part in parts for name, ids in part.rankings.items()})
+        return _joined(knobs, corpus.value, parts)
 
     with_corpora = _with_corpora(data, remaining, embed, workers.count, progress)
     # Enough settings that no worker waits for the last job of a setting.
@@ -195,27 +205,26 @@ async def _question_vectors(questions: Sequence[Question], embed: Embed) -> dict
     return vectors
 
 
-async def _result(
+async def _parts(
     knobs: Knobs,
     corpus: Shared[Corpus],
     question_set: Shared[QuestionSet],
     workers: Workers,
     progress: SweepProgress,
-) -> Result:
+) -> Sequence[PartialResult]:
     async def job(start: int) -> PartialResult:
         part = await run_job(workers, _rank_some, knobs.rank, corpus, question_set, start)
         progress.questions += len(part.values) + len(part.failed)
         return part
 
     starts = range(0, len(question_set.value.questions), _QUESTIONS_A_JOB)
-    parts = await asyncio.gather(*map(job, starts))
-    return _joined(knobs, corpus.value, parts)
+    return await asyncio.gather(*map(job, starts))
 
 
-async def _reranked_result(
+async def _reranked_parts(
     knobs: Knobs, corpus: Corpus, question_set: QuestionSet, reranker: Rerank, progress: SweepProgress
-) -> Result:
-    """Return the result of a setting with the reranking model, some questions at a time."""
+) -> Sequence[PartialResult]:
+    """Return the parts of the result of a setting with the reranking model, some questions at a time."""
 
     async def measure(question: Question) -> PartialResult:
         progress.questions += 1
@@ -232,12 +241,15 @@ async def _reranked_result(
                 values={}, failed={question.id: str(error)}, seconds=time.monotonic() - began
             )
         values = measure_ranking(question, index, ranking, corpus.pages, knobs.rank)
-        return PartialResult(values={question.id: values}, failed={}, seconds=time.monotonic() - began)
+        return PartialResult(
+            values={question.id: values},
+            failed={},
+            seconds=time.monotonic() - began,
+            rankings={question.id: ranked_documents(index, ranking)},
+        )
 
     answerable = stream(question for question in question_set.questions if question.answerable)
-    return _joined(
-        knobs, corpus, await collected(map_in_order(answerable, measure, at_once=_RERANKED_TOGETHER))
-    )
+    return await collected(map_in_order(answerable, measure, at_once=_RERANKED_TOGETHER))
 
 
 def _joined(knobs: Knobs, corpus: Corpus, parts: Sequence[PartialResult]) -> Result:
@@ -255,6 +267,7 @@ def _rank_some(knobs: RankKnobs, corpus: Corpus, question_set: QuestionSet, star
     began = time.thread_time()
     values: dict[str, dict[str, float]] = {}
     failed: dict[str, str] = {}
+    rankings: dict[str, list[str]] = {}
     for question in question_set.questions[start : start + _QUESTIONS_A_JOB]:
         index = _index(question, corpus, question_set, knobs)
         if isinstance(index, str):
@@ -262,7 +275,8 @@ def _rank_some(knobs: RankKnobs, corpus: Corpus, question_set: QuestionSet, star
         elif question.answerable:
             ranking = rank(question.text, index, knobs, corpus.pages)
             values[question.id] = measure_ranking(question, index, ranking, corpus.pages, knobs)
-    return PartialResult(values=values, failed=failed, seconds=time.thread_time() - began)
+            rankings[question.id] = ranked_documents(index, ranking)
+    return PartialResult(values=values, failed=failed, seconds=time.thread_time() - began, rankings=rankings)
 
 
 def _index(question: Question, corpus: Corpus, question_set: QuestionSet, knobs: RankKnobs) -> Index | str:

@@ -21,6 +21,12 @@ def _add_run(target: argparse.ArgumentParser) -> None:
         "(default: the default settings alone)",
     )
     add_file(target, "--out", "keep the results here; what it has already is not run again", "FOLDER")
+    add_file(
+        target,
+        "--trec",
+        "write the ten first documents of each setting here, as runs for trec_eval",
+        "FOLDER",
+    )
     add_scheduler(target)
     add_connections(target)
 

@@ -3,9 +3,11 @@
 import json
 import re
 import time
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from urllib.parse import unquote
 
 import numpy as np
 import pytest
@@ -16,13 +18,17 @@ from core.adapters.workers.jobs import InProcess
 from core.cli.main import main
 from core.config.knobs import Knobs
 from core.errors import BadInput, EmbedFailed, RerankFailed
+from core.features.evaluate.data_sets.available import HANDBOOK_QUESTIONS
 from core.features.evaluate.data_sets.corpus import document_pages, document_passages
 from core.features.evaluate.data_sets.data_set import CorpusDocument, DataSet, Question
+from core.features.evaluate.data_sets.load import load_data_set
 from core.features.evaluate.experiment import Result, run_experiment
 from core.features.evaluate.experiment_state import SweepPhase, SweepProgress
+from core.features.evaluate.metrics.ranking_metrics import ndcg
 from core.features.evaluate.metrics.retrieval_metrics import measure_ranking
+from core.features.evaluate.metrics.trec_run import run_tag
 from core.features.evaluate.record_file import is_being_written
-from core.features.evaluate.results import Change
+from core.features.evaluate.results import Change, Results
 from core.features.evaluate.results_folder import ResultsFolder, load, read_results
 from core.features.evaluate.services.experiments import Experiments
 from core.features.evaluate.statistics.significance import Verdict
@@ -279,14 +285,45 @@ def test_a_sweep_that_cannot_be_run_is_refused(swept: dict[str, object], message
         settings(swept)
 
 
+def _check_runs(folder: Path, results: Results) -> None:
+    """Check that the figures of the results follow from the files of runs."""
+    judgements = {
+        question.id: question.judgements for question in load_data_set(HANDBOOK_QUESTIONS).questions
+    }
+    for result in results.results:
+        lines = (folder / f"{run_tag(result.setting)}.run").read_text().splitlines()
+        ranked = defaultdict[str, list[str]](list)
+        for line in lines:
+            question, q0, document, rank, score, tag = line.split(" ")
+            ranked[unquote(question)].append(unquote(document))
+            assert (q0, tag, float(score)) == (
+                "Q0",
+                run_tag(result.setting),
+                pytest.approx(1 / int(rank), abs=1e-6),
+            )
+            assert len(ranked[unquote(question)]) == int(rank)
+        for question, values in result.values.items():
+            assert values["nDCG@10"] == pytest.approx(ndcg(ranked[question][:10], judgements[question], 10))
+    assert len(list(folder.iterdir())) == len(results.results)
+
+
+def test_a_setting_becomes_one_word() -> None:
+    assert run_tag("chunk.size:300 rank.strategy:bm25") == "chunk.size_300_rank.strategy_bm25"
+    assert run_tag("../..") == "defaults"
+    long = [run_tag("rank.x:" + "1" * 200 + end) for end in "ab"]
+    assert len(set(long)) == 2 and max(map(len, long)) < 140
+
+
 def test_the_command_measures_the_handbook_and_compares(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENQUERY_DATA", str(tmp_path / "data"))
     sweep = tmp_path / "sweep.toml"
     sweep.write_text('[rank]\nstrategy = ["bm25"]\ntop_k = [1, 6]\n')
-    command = ["eval", "run", "--knobs", str(sweep), "--out", str(tmp_path / "out")]
+    runs = tmp_path / "runs"
+    command = ["eval", "run", "--knobs", str(sweep), "--out", str(tmp_path / "out"), "--trec", str(runs)]
     assert main(command) == 0
+    _check_runs(runs, read_results(tmp_path / "out"))
     printed = capsys.readouterr()
     assert "75 questions with an answer, 10 without" in printed.err
     assert "rank.strategy:bm25 rank.top_k:1\n    nDCG@10 0." in printed.out

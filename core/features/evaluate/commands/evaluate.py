@@ -6,7 +6,7 @@ import argparse
 import asyncio
 import tempfile
 import tomllib
-from collections.abc import AsyncIterator, Collection, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,6 +28,7 @@ from core.features.evaluate.experiment import Result, run_experiment
 from core.features.evaluate.experiment_state import SweepProgress
 from core.features.evaluate.labels.passage_labels import labelled_passages
 from core.features.evaluate.metrics.metric_help import with_unit
+from core.features.evaluate.metrics.trec_run import SUFFIX, run_lines, run_tag
 from core.features.evaluate.regression_check import check, junit_xml
 from core.features.evaluate.results import Results
 from core.features.evaluate.results_folder import FILE, ResultsFolder, read_results
@@ -40,6 +41,7 @@ from core.features.evaluate.services.sweep_workers import (
 from core.features.evaluate.statistics.significance import p_text
 from core.features.evaluate.sweep import SWEPT, knobs_of, name_of, settings
 from core.runtime.engine import Engine
+from core.storage.atomic_write import atomic_write
 from core.storage.label_store import LabelStore
 from core.storage.run_schema import RUNS
 from core.storage.run_store import RunStore
@@ -75,7 +77,8 @@ async def evaluate_in_terminal(options: argparse.Namespace) -> int:
     tried = settings(_sweep(options.knobs))
     warn_of_unencrypted(scheduler)
     with tempfile.TemporaryDirectory() as temporary:
-        return await _measure(data, tried, options.out or Path(temporary), connections, scheduler)
+        out = options.out or Path(temporary)
+        return await _measure(data, tried, out, connections, scheduler=scheduler, trec=options.trec)
 
 
 async def freeze_in_terminal(options: argparse.Namespace) -> int:
@@ -220,9 +223,24 @@ def one_setting(knobs: Path | None, groups: Collection[str] = SWEPT) -> Knobs:
 
 
 async def _measure(
-    data: DataSet, tried: Sequence[Knobs], out: Path, connections: Settings, scheduler: str = ""
+    data: DataSet,
+    tried: Sequence[Knobs],
+    out: Path,
+    connections: Settings,
+    *,
+    scheduler: str = "",
+    trec: Path | None = None,
 ) -> int:
-    """Run or continue the experiment of a folder, and return the exit code. Prints a line for each setting."""
+    """Run or continue the experiment of a folder, and return the exit code. Prints a line for each setting.
+
+    The rankings of what is measured now are written into the folder `trec`, if there is one.
+    """
+
+    def write_run(setting: str, rankings: Mapping[str, Sequence[str]]) -> None:
+        if trec:
+            tag = run_tag(setting)
+            atomic_write(trec / f"{tag}{SUFFIX}", run_lines(rankings, tag).encode())
+
     async with Engine(connections) as engine:
         rerank = sweep_reranker(engine, tried, data)
         _describe(data, tried)
@@ -237,7 +255,14 @@ async def _measure(
                     print_text(_line(earlier, result))
                 progress = SweepProgress()
                 results = run_experiment(
-                    data, tried, embed, workers, rerank=rerank, done=earlier.by_setting, progress=progress
+                    data,
+                    tried,
+                    embed,
+                    workers,
+                    rerank=rerank,
+                    done=earlier.by_setting,
+                    progress=progress,
+                    on_rankings=write_run,
                 )
                 async with aclosing(results), _status(progress):
                     async for result in results:

@@ -21,7 +21,7 @@ def measure_ranking(
     question: Question, index: Index, ranking: Ranking, pages: Mapping[str, Page], knobs: RankKnobs
 ) -> dict[str, float]:
     """Return every metric that the judgements allow, by name. `pages` are the pages of the index."""
-    documents = _documents(index, ranking)
+    documents = ranked_documents(index, ranking)
     places = [_place(index.passages[row], question) for row in ranking.context]
     texts = {place.page: pages[place.page].text for place in places}
     context = surrounded(places, texts, knobs.surroundings)
@@ -42,8 +42,8 @@ def _place(passage: Passage, question: Question) -> Place:
     return next((place for place in places if place.page in marked), passage.place)
 
 
-def _documents(index: Index, ranking: Ranking) -> list[str]:
-    """Return the ids of the first documents, each at the rank of its best passage."""
+def ranked_documents(index: Index, ranking: Ranking) -> list[str]:
+    """Return the ids of the first documents, each at the rank of its best passage. There are at least `DEPTH` if possible."""
     documents: dict[str, None] = {}
     for row in ranking.order:
         passage = index.passages[row]

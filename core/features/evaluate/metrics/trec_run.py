@@ -1,0 +1,28 @@
+"""Rankings as runs in TREC's format, which trec_eval and its relatives read: `question Q0 document rank score tag`."""
+
+import re
+from collections.abc import Mapping, Sequence
+
+from core.run.qrels_names import page_name
+from core.text.digest import text_digest
+
+SUFFIX = ".run"
+_LONGEST_TAG = 120
+
+
+def run_tag(setting: str) -> str:
+    """Return the name of a setting as a word that is also a name of a file."""
+    tag = re.sub(r"[^\w.=,+-]+", "_", setting).strip("._") or "defaults"
+    return tag if len(tag) <= _LONGEST_TAG else f"{tag[:_LONGEST_TAG]}-{text_digest(setting)[:8]}"
+
+
+def run_lines(rankings: Mapping[str, Sequence[str]], tag: str) -> str:
+    """Return one line for each ranked document, by question.
+
+    The score is 1 / rank, because programs sort by it. White space and non-ASCII characters of ids are percent-encoded.
+    """
+    return "".join(
+        f"{page_name(question)} Q0 {page_name(document)} {rank} {1 / rank:.6f} {tag}\n"
+        for question, documents in rankings.items()
+        for rank, document in enumerate(documents, 1)
+    )
