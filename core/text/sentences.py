@@ -50,8 +50,10 @@ _WITHOUT_CAPITALS = frozenset(map(chr, range(0x10D0, 0x1100)))
 _KHMER_ET_CETERA = "ល។"
 _LAST_WORD = re.compile(r"[^\W_][\w\u0900-\u0dff.’'-]{0,18}$")
 """The last word, with the vowel signs of India's scripts."""
-_SPACED_ABBREVIATION = re.compile(r"(?<![^\W_])[^\W\d_]\.[ \xa0\u202f][^\W\d_]\.")
-"""Two letters with dots and a blank: "z. B.", "d. h.", "т. е."."""
+_SPACED_ABBREVIATION = re.compile(
+    r"(?<![^\W_])(?:[^\W\d_]\.[ \xa0\u202f][^\W\d_]|[a-z]\.[ \xa0\u202f][^\W\d_]{2,4})\."
+)
+"""A letter and a few more with dots and a blank: "z. B.", "d. h.", "т. е.", "v. Chr."."""
 _DOUBLED_ABBREVIATION = re.compile(r"([A-Z])\1\.[ \xa0\u202f]?([A-Z])\2\.")
 """Spanish plurals: "EE. UU.", "FF. AA."."""
 _SPACED_CLOSER = re.compile(rf"[ \xa0\u202f]{{1,2}}[»›]{_TAIL}(?=\W|\Z)")
@@ -63,7 +65,8 @@ _QUOTATION_GOES_ON = re.compile(r"(?<=[」』”])(?:って|と(?!ころ|ても|
 """The Japanese word after speech that is reported: 「……。」と言った。"""
 _NUMBER_BEFORE = re.compile(r"\d\.?\s*$")
 _NO_ABBREVIATIONS: frozenset[str] = frozenset()
-_LIST_NUMBER = re.compile(r"\s*\d{1,3}$")
+_LIST_NUMBER = re.compile(r"\s*\d{1,3}(?:\.\d{1,3}){0,4}$")
+"""The number of an item or heading: 1, 2.1."""
 _ITEM = re.compile(
     r"(?:\A|(?<=\n))[^\S\n]{0,20}(?:\((?:[a-z]|[ivx]{2,5}|\d{1,3})\)|(?:[a-z]|[ivx]{2,5})\)|[ivx]{2,5}\.|[①-⑳⑴-⒇])\s"
 )
@@ -92,6 +95,7 @@ _NEVER_LAST = _set(
 """Abbreviations in any language."""
 _NEVER_LAST_IN = {
     "ar": _set("د أ م ص ج هـ قم"),
+    "bn": _set("ড ডা মো মোঃ প্রফে অধ্যা"),
     "bg": _set("проф инж ул бул гр обл стр вж напр тн тнар акад арх св"),
     "ca": _set("dra sta pàg pàgs núm cap ex pex aprox avda tel ed vol ing"),
     "cs": _set("např tzv tj č ul nám ing mgr doc obr tab mj popř příp sv odst písm kpt"),
@@ -99,7 +103,7 @@ _NEVER_LAST_IN = {
     "de": _set(
         "inkl exkl zzgl abzgl zt ia idr oä uä mio mrd tsd dipl ing geb gest verh okt dez mrz bes allg urspr vmtl anm "
         "aufl abs ziff lit max min mind nrn hl frl hr fr bsp hg ff gem lt einschl ausschl entspr gegr ehem städt "
-        "std sek jhs jhd wg zw"
+        "std sek jhs jhd wg zw med phil rer nat jur habil theol"
     ),
     "el": _set("κ κα δρ καθ αρ σελ βλ πχ δηλ χιλ εκατ δισ αι μχ κλ τηλ οδ λεωφ"),
     "en": _set(
@@ -113,12 +117,16 @@ _NEVER_LAST_IN = {
     "fr": _set(
         "m mm éd janv févr juill déc cad ex pex apr boul ste me mgr tél n éds hab max min env chap dir trad"
     ),
+    "gu": _set("ડૉ ડો શ્રી પ્રો"),
     "he": _set("עמ מס פרופ"),
     "hi": _set("डॉ प्रो श्री पं सं"),
     "hr": _set("npr tzv tj dr prof mr ul sv god st br str odn inž akad"),
     "hu": _set("pl kb ill ún ua vö ld bp ifj özv id szül sz old"),
     "id": _set("drs ir jl hlm hal tgl dsb yth an bpk no"),
     "it": _set("dottssa sigg sigra pagg cap es ades prof ing avv geom arch cfr tel ca art nn sec tav"),
+    "kn": _set("ಡಾ ಶ್ರೀ ಪ್ರೊ"),
+    "ml": _set("ഡോ ശ്രീ പ്രൊഫ"),
+    "mr": _set("डॉ श्री सौ प्रा"),
     "lt": _set("pvz vad tel prof habil doc g pr al psl nr"),
     "nl": _set("dhr mevr mw drs ir ing bijv bv blz zgn oa dwz mbt tav vgl ca nl jl ned"),
     "no": _set("bla dvs ca kl kap jf jfr evt inkl ekskl tlf vedr feks pga mht iht hr frk pst mfl"),
@@ -135,6 +143,8 @@ _NEVER_LAST_IN = {
     "sl": _set("npr tj dr prof mag ul sv št str oz ing čl"),
     "sr": _set("нпр тзв тј др проф мр ул св год бр стр"),
     "sv": _set("tex bla dvs ca kl sk jfr ev kap inkl exkl tfn milj st"),
+    "ta": _set("திரு திருமதி பேரா"),
+    "te": _set("డా శ్రీ ప్రొ"),
     "tr": _set("doç yrd bkz örn vd sn cad sok mah yy çev haz s sf mö ms öğr uzm"),
     "vi": _set("tp ts ths pgs gs tx tt vd"),
     "uk": _set("р рр ст вул ім проф акад рис табл с див ін тис млн млрд грн обл м тел напр св вид гл п"),
@@ -293,13 +303,13 @@ def _is_full_stop(  # noqa: PLR0917
         return True
     if stop_start - 20 <= sentence and _LIST_NUMBER.match(before):
         return False
-    bare = word.group().replace(".", "").lower()
+    bare, following = word.group().replace(".", "").lower(), initial + rest
     if bare in _NEVER_LAST:
         return bare in _ALSO_WORDS and not initial.isdigit()
     if bare in _ABBREVIATIONS and bare in abbreviations():
         after_number = _NUMBER_BEFORE.search(before[: -len(word.group())])
-        return not initial or (bare in _ENDS_AFTER_NUMBERS and bool(after_number))
-    following = initial + rest
+        acronym = word.group().isupper() and following.istitle() and following.lower() in _OPENERS  # EST. He
+        return not initial or acronym or (bare in _ENDS_AFTER_NUMBERS and bool(after_number))
     if len(bare) <= 2 and bare.isdigit() and following.lower() in _AFTER_ORDINALS:
         return False
     if bare in _COMPANIES:
@@ -310,8 +320,8 @@ def _is_full_stop(  # noqa: PLR0917
         "." in word.group() and text.startswith(" §", stop_start + 1)
     ):
         return False
-    if len(bare) > 1 and not ("." in word.group() and len(bare) <= 4):
+    if bare.isdigit() or (len(bare) > 1 and not ("." in word.group() and len(bare) <= 4)):
         return True
-    if word.group().isdigit() or word.group() == bare:
+    if word.group() == bare:
         return True
     return not initial or following.lower() in _OPENERS

@@ -63,6 +63,11 @@ def test_sentences_are_in_order_and_omit_only_white_space(text: str) -> None:
         ("Die Oel & Co. KG liefert.", "Oel Inc. Chairman Lee came.", "He left Oel Inc.", "The end."),
         ("In Oel v. Lee, 5 F.3d 12 (9th Cir. 2001), it held.", "See 42 U.S.C. § 12.", "It applies."),
         ("ܫܠܡܐ ܠܟ܀", "ܬܘܒ܀"),
+        ("They met at 3 p.m. EST.", "He left.", "It opens at 10.30.", "Then it closes."),
+        ("2.1. Tides turn.", "The pH was 7.4.", "It fell."),
+        ("Er kam z. Zt. nicht, u. a. Dr. med. Beck.", "Das war 50 v. Chr. in Rom."),
+        ("ড. রহমান আজ সকালে এসেছেন।", "তিনি ভালো আছেন।"),
+        ("திரு. குமார் இன்று வந்தார்.", "அவர் பேசினார்."),
         ("What‽", "Nothing."),
     ],
 )
