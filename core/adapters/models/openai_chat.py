@@ -45,6 +45,8 @@ _SECONDS_A_TOKEN = 0.1
 """The maximum seconds of a reply per token of its limit, besides twice the longest silence."""
 _RETRY_STATUSES = frozenset((408, 409, 429, 500, 502, 503, 504, 529))
 """Statuses that another attempt may cure."""
+_RETRY_CODES = frozenset(("tool_use_failed",))
+"""Codes of other statuses that another attempt may cure: Groq's model wrote a call that cannot be read."""
 _NO_LIST_STATUSES = frozenset((400, 404, 405, 410, 501))
 _NOT_CHAT = ("embed", "minilm", "bge-", "rerank", "whisper", "tts", "dall-e", "moderation", "transcribe")
 _LOCAL_SECONDS = 0.5
@@ -207,7 +209,8 @@ class OpenAIChat:
             return None
         backoff = self._pause * 2 ** (attempt - 1) * random.uniform(0.75, 1.25)  # noqa: S311
         if isinstance(error, APIStatusError):
-            if error.status_code not in _RETRY_STATUSES or error.code == NO_QUOTA:
+            passing = error.status_code in _RETRY_STATUSES or error.code in _RETRY_CODES
+            if not passing or error.code == NO_QUOTA:
                 return None
             server_wait = stated_wait(error.response.headers, parsed_body(error.response))
             return (

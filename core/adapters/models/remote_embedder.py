@@ -41,6 +41,11 @@ _TOO_MANY = re.compile(
     re.IGNORECASE,
 )
 """Words of a server that accepts fewer texts in one request."""
+_FORM_REFUSED = re.compile(
+    r"encoding_format|base64|invalid.argument|unsupported (?:argument|parameter|field)|extra (?:inputs|fields)",
+    re.IGNORECASE,
+)
+"""Words of a server that may not know `encoding_format`. Some do not say what is wrong."""
 _NUMBER = re.compile(r"(?<![\d.,])\d{1,6}(?![\d.,]?\d)")
 _MODEL = "Check OPENQUERY_EMBEDDING_MODEL, or set it to local."
 
@@ -159,7 +164,7 @@ class RemoteEmbedder:
                     raise _TooManyTexts(limit)
                 fault = self._refusal(status, body, response)
                 wait = stated_wait(response.headers, body)
-                if self._base64 and status in (400, 422) and "encoding_format" in response.text:
+                if self._base64 and status in (400, 422) and _FORM_REFUSED.search(response.text):
                     self._base64, wait = False, 0.0
                 elif status not in _RETRY_STATUSES and status < 500:
                     raise fault
@@ -182,8 +187,9 @@ class RemoteEmbedder:
     def _refusal(self, status: int, body: Any, response: httpx.Response) -> EmbedFailed:
         if status != 200:
             return self._service.refusal(status, body, response.headers)
+        said = provider_text(body, self._service.key) if isinstance(body, dict) else ""
         return EmbedFailed(
-            f"{self._service.host} answered with something other than embeddings.",
+            f"{self._service.host} answered with something other than embeddings{f': {said}' if said else ''}.",
             hint="Check OPENQUERY_EMBEDDING_BASE_URL; most end in /v1.",
         )
 

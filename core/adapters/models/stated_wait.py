@@ -17,7 +17,9 @@ _SAID = re.compile(
     r"\s(?P<wait>\d{1,9}(?:\.\d{1,9})?\s?[a-z]{1,12}(?:[\s,]{0,2}(?:and )?\d[\d.]{0,12}\s?[a-z]{1,12}){0,4})",
     re.IGNORECASE,
 )
-_FIELDS = frozenset(("retrydelay", "retry_delay", "retry_after", "retryafter", "retry_after_seconds"))
+_FIELDS = frozenset(
+    ("retrydelay", "retry_delay", "retry_after", "retryafter", "retry_after_seconds", "estimated_time")
+)
 
 
 def stated_wait(headers: Mapping[str, str], body: Any) -> float | None:

@@ -344,8 +344,9 @@ async def test_an_exhausted_quota_is_about_credit_and_not_repeated(fake_openai: 
         failure(429, retry_after="soon"),
         failure(500),
         html_reply("<h1>Bad gateway</h1>", status=502),
+        json_reply({"error": {"message": "Failed to call", "code": "tool_use_failed"}}, status=400),
     ],
-    ids=["seconds", "date", "nonsense", "500", "502"],
+    ids=["seconds", "date", "nonsense", "500", "502", "a call that cannot be read"],
 )
 async def test_a_passing_failure_is_tried_again(fake_openai: FakeOpenAI, passing: Reply) -> None:
     fake_openai.chats.extend((passing, passing, streamed("At last.")))

@@ -55,10 +55,11 @@ async def test_rows_are_brought_to_unit_length(fake_openai: FakeOpenAI) -> None:
     np.testing.assert_allclose(vectors, [[0.6, 0.8], [0, -1]], atol=1e-6)
 
 
-async def test_server_that_refuses_base64_is_asked_for_numbers(
-    fake_openai: FakeOpenAI,
-) -> None:
-    fake_openai.embeddings.append(failure(400, "encoding_format is not supported"))
+@pytest.mark.parametrize(
+    "message", ["encoding_format is not supported", "Request contains an invalid argument."]
+)
+async def test_server_that_refuses_base64_is_asked_for_numbers(fake_openai: FakeOpenAI, message: str) -> None:
+    fake_openai.embeddings.append(failure(400, message))
     embed = embedder(fake_openai)
     for _ in range(2):
         assert (await embed(TEXTS)).vectors.shape == (5, 64)
@@ -129,6 +130,7 @@ async def test_it_gives_up_after_a_few_tries(fake_openai: FakeOpenAI) -> None:
         (failure(400, "input too large"), "input too large", "passages smaller"),
         (json_reply({"error": {"message": "No credit.", "code": 402}}), "no credit", "Add credit"),
         (json_reply({}), "other than embeddings", "/v1"),
+        (json_reply({"error": "not loaded"}), "other than embeddings: not loaded", "/v1"),
         (html_reply("<h1>Welcome</h1>"), "other than embeddings", "/v1"),
         (Reply((b"",)), "other than embeddings", "/v1"),
         (Reply((b"",), status=307, headers={"Location": "/elsewhere"}), "elsewhere", "final address"),

@@ -43,6 +43,7 @@ RETRY_INFO = {"@type": "type.example/RetryInfo", "retryDelay": "7.837s"}
         ({}, {"error": {"message": "Please retry after 45 seconds. Go to the site."}}, 45),
         ({}, {"detail": "Too many requests, please retry in 1m30s"}, 90),
         ({}, {"error": {"retry_after": 12}}, 12),
+        ({}, {"error": "The model is loading", "estimated_time": 12.5}, 12.5),
         ({}, "Slow down: wait 2 minutes and then go on", 120),
         ({}, {"error": {"message": "Limit 15000, used 11972 in 60 s"}}, None),
         ({}, {"error": {"message": "Try again in a while"}}, None),
