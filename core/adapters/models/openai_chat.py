@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
+from core.adapters.models.alternating_roles import STATUSES, alternating, refuses_roles
 from core.adapters.models.model_http import (
     ATTEMPTS,
     NO_QUOTA,
@@ -83,6 +84,7 @@ class OpenAIChat:
         self._connecting = asyncio.Lock()
         self._declined: set[str] = set()
         """Optional parameters that this server does not accept."""
+        self._merges_roles = False
         self._habit = ThoughtHabit()
 
     async def __call__(
@@ -107,8 +109,7 @@ class OpenAIChat:
         client = await self._get_client()
         body: dict[str, Any] = {
             "model": self.model,
-            # Half of a surrogate pair, as a browser may send in a question, cannot be encoded.
-            "messages": [json_without_surrogates(message.to_json()) for message in messages],
+            "messages": self._json(messages),
             "stream": True,
         }
         if tools:
@@ -137,6 +138,9 @@ class OpenAIChat:
                 return
             except OpenAIError as error:
                 if self._drop_declined_parameter(error, optional):
+                    continue
+                if self._merge_refused_roles(error):
+                    body["messages"] = self._json(messages)
                     continue
                 refused = bool(tools) and refuses_tools(error)
                 wait = None if refused else self._retry_delay(error, attempt)
@@ -186,6 +190,21 @@ class OpenAIChat:
         if stop:
             values["stop"] = json_without_surrogates(stop)
         return {name: value for name, value in values.items() if name not in self._declined}
+
+    def _json(self, messages: Sequence[Message]) -> list[Any]:
+        """Return the messages of a request, with the roles that this server accepts."""
+        turns = alternating(messages) if self._merges_roles else messages
+        # Half of a surrogate pair, as a browser may send in a question, cannot be encoded.
+        return [json_without_surrogates(message.to_json()) for message in turns]
+
+    def _merge_refused_roles(self, error: OpenAIError) -> bool:
+        """Record that the server refuses the roles of messages, such as system. Returns whether it does so anew."""
+        from openai import APIStatusError
+
+        if self._merges_roles or not isinstance(error, APIStatusError) or error.status_code not in STATUSES:
+            return False
+        self._merges_roles = refuses_roles(provider_text(parsed_body(error.response), ""))
+        return self._merges_roles
 
     def _drop_declined_parameter(self, error: OpenAIError, parameters: Iterable[str]) -> bool:
         """Record the optional parameter that the server rejects.

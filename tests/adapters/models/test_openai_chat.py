@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import SecretStr
 
+from core.adapters.models.alternating_roles import alternating
 from core.adapters.models.openai_chat import OpenAIChat, list_local_models, list_models
 from core.adapters.models.openai_stream import ReplyLimits, read_reply
 from core.adapters.models.replies.thoughts import ThoughtSplitter
@@ -463,6 +464,55 @@ async def test_models_are_listed_by_name_with_embedders_last(fake_openai: FakeOp
         "nomic-embed-text",
     )
     assert await list_local_models(fake_openai.url) == ("Alpha", "beta", "zeta")
+
+
+@pytest.mark.parametrize(
+    ("status", "message"),
+    [
+        (400, "System role not supported"),
+        (400, "Conversation roles must alternate user/assistant/user/assistant/..."),
+        (400, "Developer instruction is not enabled for models/small"),
+        (424, "Request failed: conversation roles must alternate user/assistant"),
+        (500, "Only user, assistant and tool roles are supported, got system."),
+    ],
+)
+async def test_model_without_a_system_role_is_told_in_the_question(
+    fake_openai: FakeOpenAI, status: int, message: str
+) -> None:
+    fake_openai.chats.extend((failure(status, message), streamed("Yes."), streamed("Again.")))
+    chat = chat_at(fake_openai)
+    assert text_of(await collected(chat(ASK, max_tokens=50, temperature=0.2))) == "Yes."
+    assert text_of(await collect_reply(chat)) == "Again."
+    roles = [[turn["role"] for turn in request.json["messages"]] for request in fake_openai.chat_requests]
+    assert roles == [["system", "user"], ["user"], ["user"]]
+    assert fake_openai.chat_requests[1].json["messages"][0]["content"] == "Be brief.\n\nWhy?"
+
+
+async def test_roles_that_are_refused_again_are_a_failure(fake_openai: FakeOpenAI) -> None:
+    fake_openai.chats.extend([failure(400, "System role not supported")] * 3)
+    _, error = await failure_of(chat_at(fake_openai))
+    assert "System role not supported" in error.message
+    assert len(fake_openai.chat_requests) == 2
+
+
+def test_turns_alternate_and_calls_stay() -> None:
+    call = ToolCall(id="a", function=FunctionCall(name="search", arguments="{}"))
+    messages = [
+        Message(role="system", content="Be brief."),
+        Message(role="user", content="Why?"),
+        Message(role="user", content="How?"),
+        Message(role="assistant", tool_calls=(call,)),
+        Message(role="tool", content="Tides.", tool_call_id="a"),
+        Message(role="assistant", content="So."),
+        Message(role="system", content="Go on."),
+    ]
+    assert [(turn.role, turn.content) for turn in alternating(messages)] == [
+        ("user", "Be brief.\n\nWhy?\n\nHow?"),
+        ("assistant", ""),
+        ("tool", "Tides."),
+        ("assistant", "So."),
+        ("user", "Go on."),
+    ]
 
 
 @pytest.mark.parametrize(
