@@ -60,7 +60,7 @@ _SPACED_CLOSER = re.compile(rf"[ \xa0\u202f]{{1,2}}[»›]{_TAIL}(?=\W|\Z)")
 """The French closing mark, after a blank. Right before a word it opens, as in German and Danish."""
 _QUOTED_WINDOW = 1_000
 """The characters before a closing mark in which its opening one is looked for."""
-_CODE = re.compile(r"(?<!`)`[^`\n]{1,200}`(?!`)")
+_CODE = re.compile(r"(?<![`\w])`[^`\n]{1,200}`(?![`\w])")
 _QUOTATION_GOES_ON = re.compile(r"(?<=[」』”])(?:って|と(?!ころ|ても|にかく|うとう|もかく|りあえず))")
 """The Japanese word after speech that is reported: 「……。」と言った。"""
 _NUMBER_BEFORE = re.compile(r"\d\.?\s*$")
@@ -68,7 +68,7 @@ _NO_ABBREVIATIONS: frozenset[str] = frozenset()
 _LIST_NUMBER = re.compile(r"\s*\d{1,3}(?:\.\d{1,3}){0,4}$")
 """The number of an item or heading: 1, 2.1."""
 _ITEM = re.compile(
-    r"(?:\A|(?<=\n))[^\S\n]{0,20}(?:\((?:[a-z]|[ivx]{2,5}|\d{1,3})\)|(?:[a-z]|[ivx]{2,5})\)|[ivx]{2,5}\.|[①-⑳⑴-⒇])\s"
+    r"\n[^\S\n]{0,20}(?:\((?:[a-z]|[ivx]{2,5}|\d{1,3})\)|(?:[a-z]|[ivx]{2,5})\)|[ivx]{2,5}\.|[①-⑳⑴-⒇])\s"
 )
 """The beginning of an item with a letter, a Roman number or a number in a circle, which a sentence may also have."""
 _ORDINAL = re.compile(
@@ -85,7 +85,7 @@ def _set(words: str) -> frozenset[str]:
 
 _NEVER_LAST = _set(
     # English
-    "mr mrs ms dr prof st rev hon gen col capt lt sgt sen rep gov pres messrs mt vs eg ie cf viz al approx ca "
+    "mr mrs ms dr prof st rev hon gen col capt lt sgt sen rep gov pres messrs mt v vs eg ie cf viz al approx ca "
     "fig figs eq eqs sec secs sect ch chap vol vols ed eds trans pp no nos art para ref refs ver resp incl excl esp "
     "jan feb mar apr jun jul aug sep sept oct nov dec mon tue wed thu fri sat sun dept univ assn bros "
     # German, French, Spanish, Italian
@@ -107,7 +107,7 @@ _NEVER_LAST_IN = {
     ),
     "el": _set("κ κα δρ καθ αρ σελ βλ πχ δηλ χιλ εκατ δισ αι μχ κλ τηλ οδ λεωφ"),
     "en": _set(
-        "jr adm cmdr maj brig messr ave blvd rd ft hwy est dist min max ext ibid op repr suppl v "
+        "jr adm cmdr maj brig messr ave blvd rd ft hwy est dist min max ext ibid op repr suppl "
         "cir supp cong pub stat"
     ),
     "es": _set(
@@ -168,7 +168,7 @@ _COMPANIES = _set("inc corp ltd")
 _OPENERS = _set(
     "the a an this that these those it its he she they we you i in on at for from by as if when while after "
     "before however but and or so there here his her their our my what which who how why where one some many "
-    "most all both each der die das ein eine es er sie wir le la les un une il elle el los las una ich du "
+    "most all both each der die das ein eine es er sie wir le la les un une il elle el los las una ich "
     "danach dann dort hier heute seitdem dabei daher aber und auch so nun jetzt als dies diese dieser im am in bei mit"
 )
 
@@ -205,10 +205,13 @@ def _item_starts(text: str) -> list[int]:
 
     Such a line begins an item if the line before it is one or ends with a mark: any other may go on a sentence.
     """
-    starts, begins = list[int](), frozenset(match.start() for match in _ITEM.finditer(text))
-    for start in sorted(begins - {0}):
+    if "\n" not in text:
+        return []
+    # With a line break before it, the place of a match is where its line begins in the text.
+    starts, begins = list[int](), dict.fromkeys(match.start() for match in _ITEM.finditer(f"\n{text}"))
+    for start in begins:
         before = text.rfind("\n", max(0, start - _QUOTED_WINDOW), start - 1) + 1
-        if before in begins or text[before:start].rstrip()[-1:] in set(".:;,!?"):
+        if start and (before in begins or text[before:start].rstrip()[-1:] in set(".:;,!?")):
             starts.append(start)
     return starts
 
@@ -241,12 +244,20 @@ def _ends(text: str) -> Iterator[int]:
         else:
             if stop == "." and (
                 _SPACED_ABBREVIATION.match(text, max(stop_start - 1, 0))
-                or _DOUBLED_ABBREVIATION.match(text, max(stop_start - 2, 0))
+                or (
+                    text[stop_start - 1].isupper()
+                    and _DOUBLED_ABBREVIATION.match(text, max(stop_start - 2, 0))
+                )
             ):
                 continue
             tail, initial, rest = match.groups()
             end += len(tail)
-            if (closer := _SPACED_CLOSER.match(text, end)) and _is_quoted(text, stop_start):
+            follows = text[end : end + 3]
+            if (
+                ("»" in follows or "›" in follows)
+                and (closer := _SPACED_CLOSER.match(text, end))
+                and _is_quoted(text, stop_start)
+            ):
                 end = closer.end()
                 if end < len(text) and not text[end].isspace():
                     continue
