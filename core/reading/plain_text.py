@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from html import unescape
 from itertools import islice
 from typing import Any
 
@@ -24,6 +25,7 @@ from core.reading.notebooks import is_notebook, notebook_markdown
 from core.reading.office.tables import add_table
 from core.reading.subtitles import are_subtitles, read_subtitles
 from core.reading.text_builder import TextBuilder
+from core.reading.xml_references import corrected_references
 from core.text.superscripts import lowered, raised
 
 _HEADING = re.compile(r" {0,3}(#{1,6})\s+(.+?)(?:\s+#+)?\s*")
@@ -47,6 +49,7 @@ _FRONT_MATTER = re.compile(r"\A---\n(.*?)\n---\n", re.DOTALL)
 _FRONT_LINE = re.compile(
     r"^(title|author|date|lang|language)[^\S\n]*:[^\S\n]*[\"']?(.*?)[\"']?[^\S\n]*$", re.MULTILINE
 )
+_JSON_FEED = re.compile(r"https?://(?:www\.)?jsonfeed\.org/version/")
 _ENTRY_TEXTS = ("title", "description", "summary", "encoded", "content")
 _LONGEST_JSON_LINES = 50_000
 _GAP = object()
@@ -208,6 +211,8 @@ def read_json(text: str) -> Article:
         raise Unreadable(SkipReason.BROKEN, "not valid JSON") from error
     if is_notebook(value):
         return replace(read_markdown(notebook_markdown(value)), extractor="notebook")
+    if isinstance(value, dict) and _JSON_FEED.match(str(value.get("version"))):
+        return _json_feed(value)
     rest = _json_lines(value)
     lines = list(islice(rest, _LONGEST_JSON_LINES))
     more = next(rest, None) is not None
@@ -219,6 +224,30 @@ def read_json(text: str) -> Article:
         title=clean_line(title),
         left_out=f"only the first {len(lines):,} values were read" if more else left_out(len(joined)),
     )
+
+
+def _json_feed(feed: dict[str, Any]) -> Article:
+    """Read the entries of a JSON Feed (jsonfeed.org)."""
+    items = feed.get("items")
+    texts = (
+        _json_entry(item) for item in (items if isinstance(items, list) else []) if isinstance(item, dict)
+    )
+    text = normalize("\n\n".join(filter(None, texts)))
+    return Article(
+        text=text[:MAX_CHARACTERS],
+        extractor="feed",
+        title=clean_line(feed.get("title")),
+        left_out=left_out(len(text)),
+    )
+
+
+def _json_entry(item: dict[str, Any]) -> str:
+    """Return an entry's title, then its text."""
+    title, text, html, summary = (
+        item.get(name) for name in ("title", "content_text", "content_html", "summary")
+    )
+    body = text or (_html_text(html) if isinstance(html, str) else summary)
+    return "\n\n".join(part for part in (title, body) if isinstance(part, str) and part.strip())
 
 
 def read_xml(text: str) -> Article:
@@ -290,7 +319,7 @@ def _xml_root(text: str) -> Any:
     )
     text = re.sub(r"\A\s*<\?xml[^>]*>", "", text[:MAX_CHARACTERS])
     try:
-        root = etree.fromstring(text.encode("utf-8", errors="ignore"), parser)
+        root = etree.fromstring(corrected_references(text.encode("utf-8", errors="ignore")), parser)
     except (etree.LxmlError, ValueError) as error:
         raise Unreadable(SkipReason.BROKEN, "not valid XML") from error
     if root is None:
@@ -318,8 +347,13 @@ def _entry_texts(entry: Any) -> Iterator[str]:
 
 def _entry_text(element: Any) -> str:
     raw = "".join(element.itertext())
+    return normalize(raw) if element.get("type") == "text" else _html_text(raw)
+
+
+def _html_text(raw: str) -> str:
+    """Return the text of HTML, which may have no more markup than references."""
     if "<" not in raw:
-        return normalize(raw)
+        return normalize(unescape(raw))
     try:
         return paragraphs(block_text(lxml.html.fragment_fromstring(raw[:200_000], create_parent="div")))
     except (etree.LxmlError, ValueError):

@@ -1,22 +1,17 @@
 """Sitemaps (sitemaps.org): a site's list of addresses, or of other sitemaps. A feed (RSS, Atom) is one too."""
 
-import re
 import zlib
-from html.entities import html5
 from typing import Any
 
 from core.model import Article, SkipReason, Unreadable
 from core.reading.normalization import clean_line
 from core.reading.office.safe_xml import local, xml_tree
+from core.reading.xml_references import corrected_references
 
 MAX_URLS = 50_000
 """The protocol's limit for one file."""
 UNPACKED_LIMIT = 52_428_800
 """And how many bytes it may have."""
-_AMPERSAND = re.compile(
-    rb"<!\[CDATA\[.*?\]\]>|&(?!(?:amp|lt|gt|quot|apos|#\d{1,7}|#x[0-9a-f]{1,6});)(?P<name>[a-z]{1,30}\d{0,2};)?",
-    re.IGNORECASE | re.DOTALL,
-)
 LISTS, ADDRESSES = "sitemap of sitemaps", "sitemap"
 """Values of an article's `extractor`: the kind of its addresses."""
 
@@ -61,18 +56,10 @@ def _root(body: bytes) -> Any:
     try:
         return xml_tree(body)
     except Unreadable:
-        corrected = _AMPERSAND.sub(_escaped, body)
+        corrected = corrected_references(body)
         if corrected == body:
             raise
         return xml_tree(corrected)
-
-
-def _escaped(match: re.Match[bytes]) -> bytes:
-    if match[0] != b"&" and not match["name"]:
-        return match[0]  # CDATA
-    character = html5.get(match["name"].decode()) if match["name"] else None
-    written = "".join(f"&#{ord(letter)};" for letter in character).encode() if character else b""
-    return written or b"&amp;" + match[0][1:]
 
 
 def _article(kind: str, addresses: list[str]) -> Article:

@@ -119,6 +119,39 @@ def test_feed_with_undeclared_prefixes_is_read() -> None:
     assert article.text == "Basalt\n\nIt cooled.\n\nIt shrank."
 
 
+@pytest.mark.parametrize(
+    ("title", "read_as"),
+    [
+        ("R&D and caf&eacute;s", "R&D and cafés"),
+        ("R&amp;amp;D &amp;#8217;26", "R&D ’26"),
+        ("<![CDATA[R&D &hellip;]]>", "R&D …"),
+        ("One & two", "One & two"),
+        ("&unknown; &#x41;", "&unknown; A"),
+    ],
+)
+def test_references_of_feeds_are_read_as_they_are_meant(title: str, read_as: str) -> None:
+    feed = f"<rss><channel><title>N</title><item><title>{title}</title></item></channel></rss>"
+    assert read(feed, "application/xml").text == read_as
+
+
+def test_text_of_atom_keeps_what_looks_like_a_reference() -> None:
+    feed = '<feed><title>N</title><entry><title type="text">Write &amp;amp; here</title></entry></feed>'
+    assert read(feed, "application/xml").text == "Write &amp; here"
+
+
+def test_a_json_feed_becomes_its_entries() -> None:
+    items = [
+        {"id": "1", "title": "Tides", "content_html": "<p>They turn &amp; go.</p><p>Twice.</p>"},
+        {"id": "2", "content_text": "Ponds freeze.", "content_html": "<p>No.</p>"},
+        {"id": 3, "title": None, "summary": "Short."},
+        "no item",
+    ]
+    feed = {"version": "https://jsonfeed.org/version/1.1", "title": "Water", "items": items}
+    article = read(json.dumps(feed), "application/json")
+    assert (article.title, article.extractor) == ("Water", "feed")
+    assert article.text.split("\n\n") == ["Tides", "They turn & go.", "Twice.", "Ponds freeze.", "Short."]
+
+
 def test_an_atom_feed_is_one_too() -> None:
     feed = """<feed xmlns="http://www.w3.org/2005/Atom"><title>A</title><entry><title>T</title><summary>S</summary></entry></feed>"""
     assert read(feed, "application/xml").text == "T\n\nS"
