@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from pages.parts import runtime
+from pages.parts.explain.views import PARTS
 from tests.pages.conftest import opened
-from tests.pages.test_explain_and_compare import VIEWS, shown
+from tests.pages.test_explain_and_compare import shown
 from tests.run.earlier_version import RUN_ID, write_store
 
 pytestmark = pytest.mark.slow
@@ -29,7 +30,7 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> object:
 def test_every_view_shows_it() -> None:
     app = opened("", run=RUN_ID)
     assert not app.exception
-    for view in VIEWS:
+    for view in PARTS:
         app = opened("explain", run=RUN_ID, view=view)
         assert not app.exception, view
         assert "How does chunk overlap affect retrieval?" in shown(app)

@@ -123,7 +123,7 @@ def test_file_that_is_no_suite_is_refused_with_advice(tmp_path: Path) -> None:
         load_data_set(path)
     for wrong in (
         '{"question": "Who?", "relevant": [["a", 1]]}',
-        '{"question": "Who?", "relevant": 5}',
+        '{"question": "Who?", "relevant": 5.5}',
     ):
         write(documents="", questions=f"\n{wrong}\n")
         with pytest.raises(BadInput, match=r"questions\.jsonl, line 2 is no question"):
