@@ -9,7 +9,6 @@ from pydantic import Field
 
 from core.features.openai.chat.messages import ReadMessages, read_messages
 from core.features.openai.chat.requests import (
-    WEB_SEARCH,
     ChatRequest,
     ClientMessage,
     ContentPart,
@@ -28,8 +27,8 @@ from core.serving.problems import Fault, Refusal
 ID = r"^(resp_)?[A-Za-z0-9_-]{1,64}$"
 PREFIX = "resp_"
 
-CLIENT_TOOLS = frozenset(("function", "custom", "shell", "local_shell", "apply_patch"))
-"""Types of tools that the client runs. A model may leave them alone; those that a server runs are asked for."""
+SERVER_TOOLS = re.compile(r"file_search|mcp|code_interpreter|computer(_.*)?|image_generation")
+"""Types of tools that OpenAI's server runs. All others are of the client, and a model may leave them alone."""
 
 _NO_OP_VALUES: Mapping[str, tuple[Any, ...]] = {
     "conversation": (),
@@ -132,9 +131,7 @@ def _unsupported(request: ResponseRequest) -> Iterator[Fault]:
     if answer_format not in (None, {"type": "text"}):
         yield Fault(field="text.format", message="An answer is text with citations.")
     for place, tool in enumerate(request.tools or ()):
-        if request.tool_choice != "none" and not (
-            tool.type in CLIENT_TOOLS or WEB_SEARCH.fullmatch(tool.type)
-        ):
+        if request.tool_choice != "none" and SERVER_TOOLS.fullmatch(tool.type):
             yield Fault(
                 field=f"tools.{place}", message=f"OpenQuery runs no {tool.type[:80]}: its own search alone."
             )
