@@ -16,7 +16,6 @@ from starlette.routing import Match, compile_path
 
 from core.errors import INTERNAL_ERROR, INTERNAL_ERROR_HINT, LimitReached, OpenQueryError
 from core.run.events import RunFailed
-from core.text.sanitize import SEEN
 
 MEDIA_TYPE = "application/problem+json"
 
@@ -165,10 +164,9 @@ def _fault(error: Mapping[str, Any], body: Any) -> Fault:
     steps = [step for step in error["loc"] if step != "body"]
     if isinstance(body, dict) and error["loc"][0] == "body":
         steps = list(_steps_sent(steps, body, missing=error["type"] == "missing"))
-    is_blank = error["type"] == "string_pattern_mismatch" and error["ctx"]["pattern"] == SEEN
     return Fault(
         field=".".join(map(str, steps)) or "body",
-        message="There is no text in it." if is_blank else error["msg"],
+        message=error["msg"],
     )
 
 

@@ -24,8 +24,7 @@ _UNSEEN_CHARACTERS = (
     "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e00ff\U000e01f0-\U000e0fff"
 )
 _UNSEEN = re.compile(f"[{_UNSEEN_CHARACTERS}\ud800-\udfff]+")
-SEEN = f"[^\\s\u200c\u200d{_SELECTORS}{_UNSEEN_CHARACTERS}]"
-"""The pattern of one visible character. A text without any is empty after `sanitize`."""
+_VISIBLE = re.compile(f"[^\\s\u200c\u200d{_SELECTORS}{_UNSEEN_CHARACTERS}]")
 # Selectors and joiners at the start of a word belong to no character, in any order.
 _STRAY_STARTS = re.compile(f"(?:(?<=\\s)|^)[{_SELECTORS}\u200c\u200d]+", re.MULTILINE)
 # One variation selector after a visible character chooses a glyph, but a run of them carries hidden bytes.
@@ -50,6 +49,11 @@ _CONTINUES = re.compile(
     f"[{_SELECTORS}\u0300-\u036f\u0900-\u0903\u093a-\u094f\u200c\u200d\u20d0-\u20ff\U0001f3fb-\U0001f3ff]"
 )
 _HALF_CHARACTER = re.compile(f".[{_SELECTORS}\u0300-\u036f\u200c\u200d]*$", re.DOTALL)
+
+
+def is_visible(text: str) -> bool:
+    """Return whether a text has a visible character. Without any it is empty after `sanitize`."""
+    return _VISIBLE.search(text) is not None
 
 
 def estimated_tokens(characters: int) -> int:

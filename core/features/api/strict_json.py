@@ -9,6 +9,7 @@ from fastapi import Request, Response
 from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
 from pydantic import (
+    AfterValidator,
     BaseModel,
     ConfigDict,
     Field,
@@ -26,12 +27,26 @@ from core.config.questions import MOST_QUERIES, QUERY_LIMIT, QUESTION_LIMIT
 from core.config.schema import former_names
 from core.model import AnswerFrom
 from core.serving.problems import Fault, Refusal
-from core.text.sanitize import SEEN
+from core.text.sanitize import is_visible
 
 _KNOBS = TypeAdapter(Knobs)
-Question = Annotated[str, StringConstraints(min_length=1, max_length=QUESTION_LIMIT, pattern=SEEN)]
+
+
+def _checked_visible(text: str) -> str:
+    # Not a pattern: clients compile those of a schema, and some cannot compile a class with characters beyond U+FFFF.
+    if not is_visible(text):
+        raise PydanticCustomError("blank", "There is no text in it.")
+    return text
+
+
+Question = Annotated[
+    str, StringConstraints(min_length=1, max_length=QUESTION_LIMIT), AfterValidator(_checked_visible)
+]
+Query = Annotated[
+    str, StringConstraints(min_length=1, max_length=QUERY_LIMIT), AfterValidator(_checked_visible)
+]
 Queries = Annotated[
-    tuple[Annotated[str, StringConstraints(min_length=1, max_length=QUERY_LIMIT, pattern=SEEN)], ...],
+    tuple[Query, ...],
     Field(max_length=MOST_QUERIES, strict=False),  # JSON has no tuples
 ]
 FromPagesOrSearch = Annotated[

@@ -9,15 +9,14 @@ from pydantic import BaseModel, Field
 from core.analysis.history import matching_runs
 from core.analysis.rankings.ranked_passages import ranked_passages
 from core.config.egress import searched_origins
-from core.config.questions import QUERY_LIMIT
 from core.features.api.routes.history import RunLine
 from core.features.api.run_following import refusal_of
 from core.features.api.sessions import Endpoint
-from core.features.api.strict_json import Strict
+from core.features.api.strict_json import Query, Strict
 from core.features.mcp.calls import Call, Result, texts, tool
 from core.features.mcp.documents import document_id, page_of, shown
 from core.run.state import Run, RunStatus
-from core.text.sanitize import SEEN, one_line, pluralize
+from core.text.sanitize import one_line, pluralize
 
 MOST_FOUND = 20
 """The most documents that a search returns."""
@@ -30,7 +29,7 @@ MOST_LISTED = 500
 class SearchArguments(Strict):
     """The arguments of search."""
 
-    query: Annotated[str, Field(min_length=1, max_length=QUERY_LIMIT, pattern=SEEN)]
+    query: Query
     """Words or a question. `site:example.org` narrows the search to a site."""
 
 

@@ -10,6 +10,7 @@ from schemathesis.schemas import BaseSchema
 from core.features.api import create_app
 from core.features.api.routes.history import Form
 from core.runtime.registry import RunRegistry
+from core.text.sanitize import is_visible
 from tests.features.api.conftest import DEMO, QUESTION, Api
 
 pytestmark = pytest.mark.slow
@@ -31,6 +32,15 @@ operations = (
     .exclude(path=["/connect", "/{method}/query"])
     .exclude(path="/collections/{name}/documents", method="POST")  # it fetches the addresses that it is given
 )
+
+
+def readable(value: Any) -> Any:
+    """The same value, with a letter in texts without a visible character, which JSON Schema cannot ask for."""
+    if isinstance(value, dict):
+        return {key: readable(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [readable(item) for item in value]
+    return "x" if isinstance(value, str) and value and not is_visible(value) else value
 
 
 def stays_at_home(body: Any) -> Any:
@@ -55,6 +65,7 @@ def test_every_path_keeps_to_the_document(case: Any, api: Api) -> None:
         (case.query or {}).pop("stream", None)  # it is read, and refused
     if case.meta.generation.mode.is_positive and isinstance(case.body, dict):
         # JSON Schema does not say which of its fields go together, nor how many dimensions the embedder has.
+        case.body = readable(case.body)
         case.body.pop("config_schema", None)
         case.body.pop("dimensions", None)
         run = case.body.get("knobs", {}).get("run", {}) if isinstance(case.body.get("knobs"), dict) else {}

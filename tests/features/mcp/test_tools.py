@@ -26,6 +26,8 @@ async def test_tools_have_schemas_and_hints(api: Api) -> None:
         assert tool.annotations.read_only_hint is (tool.name != "evaluate")
         assert tool.annotations.destructive_hint is False
         assert tool.annotations.open_world_hint is (tool.name in ("search", "ask", "follow_up"))
+    schemas = json.dumps([tool.input_schema for tool in tools.values()], ensure_ascii=False)
+    assert schemas.isascii(), "some clients compile patterns of characters beyond U+FFFF wrongly"
     assert list(tools["search"].input_schema["properties"]) == ["query"]
     assert list(tools["fetch"].input_schema["properties"]) == ["id"]
 
