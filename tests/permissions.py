@@ -89,7 +89,7 @@ BUTTONS: dict[Action, list[str]] = {
 }
 """By the keys of buttons and uploads, `*` standing for what differs between those of one kind."""
 ENDPOINTS: dict[Action, tuple[str, ...]] = {
-    Action.ASK: ("POST /qa", "POST /query", "POST /research", "POST /{method}/query", "POST /v1/chat/completions", "POST /v1/responses"),
+    Action.ASK: ("POST /qa", "POST /query", "POST /research", "POST /search", "POST /{method}/query", "POST /v1/chat/completions", "POST /v1/responses"),
     Action.OPEN_RUN: ("GET /runs/{id}", "GET /runs/{id}/export", "GET /v1/responses/{id}", "GET /v1/responses/{id}/input_items",),
     Action.LIST_RUNS: ("GET /runs",),
     Action.SHARE_RUN: ("GET /runs/{id}/links", "POST /runs/{id}/links", "DELETE /runs/{id}/links/{link}"),

@@ -62,6 +62,14 @@ def ranked_passages(run: Run) -> tuple[RankedPassage, ...]:
     return tuple(replace(row, number=numbers[row.row]) if row.row in numbers else row for row in rows)
 
 
+def passages_by_page(run: Run) -> list[list[RankedPassage]]:
+    """Return the ranked passages of each page, in the order of their best passages."""
+    pages: dict[str, list[RankedPassage]] = {}
+    for row in ranked_passages(run):
+        pages.setdefault(row.key, []).append(row)
+    return list(pages.values())
+
+
 @dataclass(frozen=True, slots=True)
 class _Ordered:
     rows: Sequence[RankedPassage]

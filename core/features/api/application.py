@@ -17,7 +17,7 @@ from core.config.settings import Settings
 from core.config.version import __version__
 from core.errors import OpenQueryError
 from core.features.api.middleware import Guard, HeadRequests, TrailingSlash
-from core.features.api.routes import config, connect, health, history, questions, uploads
+from core.features.api.routes import config, connect, health, history, questions, search, uploads
 from core.features.api.service import Service
 from core.runtime.features import features
 from core.runtime.hardening import harden
@@ -76,7 +76,7 @@ def application(
     app.add_middleware(GZipMiddleware, minimum_size=COMPRESSED_FROM, compresslevel=6)
     app.add_middleware(Guard, settings=service.settings, limit=_body_limit)
     problems.install(app)
-    for part in (questions, history, config, connect, uploads, health):
+    for part in (questions, search, history, config, connect, uploads, health):
         app.include_router(part.router)
     for feature in features():
         if feature.extend_api:

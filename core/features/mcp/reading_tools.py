@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import BaseModel, Field
 
 from core.analysis.history import matching_runs
-from core.analysis.rankings.ranked_passages import ranked_passages
+from core.analysis.rankings.ranked_passages import passages_by_page
 from core.config.egress import searched_origins
 from core.features.api.routes.history import RunLine
 from core.features.api.run_following import refusal_of
@@ -63,14 +63,10 @@ async def search(call: Call, arguments: SearchArguments) -> SearchResult:
 
 def found_documents(run: Run) -> list[FoundDocument]:
     """Return the read pages of a run, each once, in the order of their best passages."""
-    found: dict[str, FoundDocument] = {}
-    for row in ranked_passages(run):
-        found.setdefault(
-            row.key, FoundDocument(id=document_id(run.id, row.key), title=row.title, url=row.url)
-        )
-        if len(found) == MOST_FOUND:
-            break
-    return list(found.values())
+    return [
+        FoundDocument(id=document_id(run.id, best.key), title=best.title, url=best.url)
+        for best, *_ in passages_by_page(run)[:MOST_FOUND]
+    ]
 
 
 class FetchArguments(Strict):
