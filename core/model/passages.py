@@ -7,8 +7,6 @@ from dataclasses import dataclass, fields, replace
 from enum import IntEnum
 from itertools import count
 
-import numpy as np
-
 from core.model.arrays import Floats, Rows
 
 
@@ -111,7 +109,7 @@ class Ranking:
     def scores(self) -> dict[str, Floats]:
         """The computed scores by field name."""
         named = ((field.name, getattr(self, field.name)) for field in fields(self))
-        return {name: value for name, value in named if name != "order" and isinstance(value, np.ndarray)}
+        return {name: value for name, value in named if name != "order" and hasattr(value, "dtype")}
 
     @property
     def deciding(self) -> tuple[str, Floats | None]:

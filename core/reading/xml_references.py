@@ -10,8 +10,11 @@ _AMPERSAND = re.compile(
 
 
 def corrected_references(xml: bytes) -> bytes:
-    """Return XML in which each `&` begins a reference that XML knows. CDATA stays as it is."""
-    return _AMPERSAND.sub(_escaped, xml)
+    """Return XML in which each `&` begins a reference that XML knows.
+
+    CDATA stays as it is, and so does a document that declares entities of its own.
+    """
+    return xml if b"<!ENTITY" in xml else _AMPERSAND.sub(_escaped, xml)
 
 
 def _escaped(match: re.Match[bytes]) -> bytes:

@@ -194,11 +194,11 @@ class RemoteEmbedder:
         )
 
 
-class _TooManyTexts(Exception):
+class _TooManyTexts(EmbedFailed):
     """A server takes at most `limit` texts in one request, as far as is known."""
 
     def __init__(self, limit: int) -> None:
-        super().__init__(limit)
+        super().__init__(f"The server takes at most {limit} texts in one request.")
         self.limit = limit
 
 
