@@ -263,7 +263,7 @@ class FakeOpenAI(Loopback):
         if fault is Fault.SHUFFLED:
             rows = rows[1::2] + rows[::2]
         if fault is Fault.REPEATED_INDEX:
-            rows[-1]["index"] = 0
+            rows[0]["index"] = rows[-1]["index"]  # not 0 alone, which some servers say of every row
         tokens = sum(len(text.split()) for text in texts)
         return json_reply(
             {
