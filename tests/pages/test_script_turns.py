@@ -6,8 +6,7 @@ from queue import Queue
 from typing import Any
 
 import pytest
-from streamlit.runtime.scriptrunner.script_runner import ScriptRunner
-from streamlit.runtime.scriptrunner_utils.script_requests import RerunData
+from streamlit.runtime.scriptrunner_utils.script_requests import RerunData, ScriptRequests, ScriptRequestType
 
 from pages.parts.serving import streamlit_patches
 from pages.parts.serving.script_turns import ScriptTurns
@@ -43,9 +42,10 @@ class Scripts:
             thread.join(PATIENCE)
 
     def _run(self, number: int) -> None:
-        with self.turns.turn():
-            self.begun.put(number)
-            assert self.ends[number].wait(PATIENCE)
+        place = self.turns.begin()
+        self.begun.put(number)
+        assert self.ends[number].wait(PATIENCE)
+        self.turns.end(place)
 
 
 @pytest.fixture
@@ -75,26 +75,19 @@ def test_script_that_takes_long_keeps_nobody_waiting() -> None:
     scripts.end_all()
 
 
-def test_failed_script_gives_its_place_back() -> None:
-    turns = ScriptTurns(at_once=1, seconds=PATIENCE)
-    with pytest.raises(ValueError, match="failed"), turns.turn():
-        raise ValueError("failed")
-    with ThreadPoolExecutor(1) as pool, turns.turn():
-        assert pool.submit(lambda: turns.waiting).result(PATIENCE) == 0
-
-
-def test_streamlit_runs_its_scripts_in_turns(monkeypatch: pytest.MonkeyPatch) -> None:
-    ran: list[RerunData] = []
-    monkeypatch.setattr(ScriptRunner, "_run_script", ScriptRunner._run_script)  # and back
-    monkeypatch.setattr(streamlit_patches, "_run_script", lambda _runner, request: ran.append(request))
+def test_requests_of_a_session_that_waits_are_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ScriptRequests, "on_scriptrunner_ready", ScriptRequests.on_scriptrunner_ready)
     monkeypatch.setattr(streamlit_patches, "_turns", turns := ScriptTurns(at_once=1, seconds=PATIENCE))
     streamlit_patches.run_scripts_in_turns()
-    request = RerunData(fragment_id="map")
+    requests = ScriptRequests()
+    requests.request_rerun(RerunData(fragment_id="map"))
     with ThreadPoolExecutor(1) as pool:
-        with turns.turn():
-            drawing = pool.submit(ScriptRunner._run_script, ScriptRunner.__new__(ScriptRunner), request)
-            while not turns.waiting and not drawing.done():
-                pass
-            assert not ran
-        drawing.result(PATIENCE)
-    assert ran == [request]
+        other = turns.begin()
+        taken = pool.submit(requests.on_scriptrunner_ready)
+        while not turns.waiting and not taken.done():
+            pass
+        requests.request_rerun(RerunData(fragment_id="table"))
+        turns.end(other)
+        assert taken.result(PATIENCE).rerun_data.fragment_id_queue == ["map", "table"]
+        assert pool.submit(requests.on_scriptrunner_ready).result(PATIENCE).type is ScriptRequestType.STOP
+        assert turns.end(turns.begin()) is None, "the place is free"

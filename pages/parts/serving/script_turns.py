@@ -7,13 +7,14 @@ end at once, the last ones no later, and the event loop that sends what they dra
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 AT_ONCE = 2
 """One that computes, and one that waits for the disk or computes outside of the interpreter."""
 SECONDS = 0.2
 """After this time a run counts no longer: it may wait for a server, and nobody waits for it."""
+
+Place = threading.Event
+"""A place among those that run. It is set when it is given."""
 
 
 class ScriptTurns:
@@ -25,18 +26,17 @@ class ScriptTurns:
     def __init__(self, at_once: int = AT_ONCE, seconds: float = SECONDS) -> None:
         self._at_once, self._seconds = at_once, seconds
         self._lock = threading.Lock()
-        self._running: dict[object, float] = {}
+        self._running: dict[Place, float] = {}
         """The time at which each run loses its place."""
-        self._waiting: deque[threading.Event] = deque()
+        self._waiting: deque[Place] = deque()
 
     @property
     def waiting(self) -> int:
         """How many runs wait for a place."""
         return len(self._waiting)
 
-    @contextmanager
-    def turn(self) -> Iterator[None]:
-        """Wait for a place, and keep it to the end of the block."""
+    def begin(self) -> Place:
+        """Wait for a place, and return it."""
         place = threading.Event()
         with self._lock:
             self._waiting.append(place)
@@ -44,12 +44,14 @@ class ScriptTurns:
         while not place.wait(self._seconds):
             with self._lock:
                 self._fill()
-        try:
-            yield
-        finally:
-            with self._lock:
+        return place
+
+    def end(self, place: Place | None) -> None:
+        """Give a place back."""
+        with self._lock:
+            if place is not None:
                 self._running.pop(place, None)
-                self._fill()
+            self._fill()
 
     def _fill(self) -> None:
         """Give the free places to those who wait. The caller holds the lock."""

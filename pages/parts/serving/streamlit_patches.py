@@ -4,6 +4,7 @@ The test fails when its patch is no longer needed. All patches are for the versi
 names. No public function does the same.
 """
 
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import deepcopy
 from functools import cache
@@ -22,8 +23,12 @@ from streamlit.runtime.app_session import AppSession, AppSessionState
 from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
 from streamlit.runtime.fragment import FragmentStorage, MemoryFragmentStorage
 from streamlit.runtime.pages_manager import PagesManager
-from streamlit.runtime.scriptrunner.script_runner import ScriptRunner
-from streamlit.runtime.scriptrunner_utils.script_requests import RerunData
+from streamlit.runtime.scriptrunner_utils.script_requests import (
+    RerunData,
+    ScriptRequest,
+    ScriptRequests,
+    ScriptRequestType,
+)
 from streamlit.runtime.scriptrunner_utils.script_run_context import get_script_run_ctx
 from streamlit.runtime.state.safe_session_state import SafeSessionState
 
@@ -131,18 +136,51 @@ def rerun_fragment(key: str) -> None:
 # --- how many scripts are run at once (decision 0079) ---------------------------------------------------------
 # Upstream: each session has a thread, and nothing limits how many of them run. Test: tests/pages/test_script_turns.py
 
-_run_script = ScriptRunner._run_script
+_take_request = ScriptRequests.on_scriptrunner_ready
 _turns = ScriptTurns()
+_held = threading.local()
+"""The place of a script's thread."""
 
 
 def run_scripts_in_turns() -> None:
     """Let few scripts run at the same time, in the order of their requests."""
-    ScriptRunner._run_script = _run_in_turn  # type: ignore[method-assign, assignment]
+    ScriptRequests.on_scriptrunner_ready = _take_in_turn  # type: ignore[method-assign, assignment]
 
 
-def _run_in_turn(runner: ScriptRunner, rerun_data: RerunData) -> None:
-    with _turns.turn():
-        _run_script(runner, rerun_data)
+def _take_in_turn(requests: ScriptRequests) -> ScriptRequest:
+    """Take a session's request when its turn has come. Requests that come meanwhile are one with it."""
+    _turns.end(getattr(_held, "place", None))
+    _held.place = _turns.begin() if requests._state is ScriptRequestType.RERUN else None
+    request = _take_request(requests)
+    if request.type is not ScriptRequestType.RERUN:
+        _turns.end(_held.place)
+    return request
+
+
+# --- callbacks that another request interrupts ------------------------------------------------------------------
+# Upstream: no issue is known. Test: tests/pages/test_callbacks.py
+
+_call_callbacks = SafeSessionState.on_script_will_rerun
+
+
+def finish_callbacks() -> None:
+    """Run the callbacks of a request to their end, also if the next request waits.
+
+    Streamlit ends a callback at its first look at the session's state, and takes the changed values for seen: a number
+    that is typed right before a click would be lost.
+    """
+    SafeSessionState.on_script_will_rerun = _finish_callbacks  # type: ignore[method-assign, assignment]
+
+
+def _finish_callbacks(state: SafeSessionState, *arguments: Any, **more: Any) -> None:
+    interrupt = state._yield_callback
+    object.__setattr__(
+        state, "_yield_callback", lambda: None
+    )  # its own __setattr__ sets the session's values
+    try:
+        _call_callbacks(state, *arguments, **more)
+    finally:
+        object.__setattr__(state, "_yield_callback", interrupt)
 
 
 # --- fragments that are drawn with another (decision 0079) ----------------------------------------------------
