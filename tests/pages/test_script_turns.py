@@ -1,4 +1,4 @@
-"""Few scripts run at the same time, and in the order of their requests."""
+"""Scripts run in turns, in the order of their requests."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor

@@ -143,7 +143,7 @@ _held = threading.local()
 
 
 def run_scripts_in_turns() -> None:
-    """Let few scripts run at the same time, in the order of their requests."""
+    """Let one script run at a time, in the order of their requests."""
     ScriptRequests.on_scriptrunner_ready = _take_in_turn  # type: ignore[method-assign, assignment]
 
 
