@@ -42,15 +42,15 @@ class Scripts:
             thread.join(PATIENCE)
 
     def _run(self, number: int) -> None:
-        place = self.turns.begin()
+        turn = self.turns.begin()
         self.begun.put(number)
         assert self.ends[number].wait(PATIENCE)
-        self.turns.end(place)
+        self.turns.end(turn)
 
 
 @pytest.fixture
 def scripts() -> Any:
-    made = Scripts(ScriptTurns(at_once=2, seconds=PATIENCE))
+    made = Scripts(ScriptTurns(seconds=PATIENCE))
     yield made
     made.end_all()
 
@@ -58,17 +58,14 @@ def scripts() -> Any:
 def test_scripts_begin_in_order_when_others_end(scripts: Scripts) -> None:
     for number in range(5):
         scripts.start(number)
-    assert [scripts.next_begun(), scripts.next_begun()] == [0, 1]
-    assert scripts.begun.empty()
-    scripts.ends[1].set()
-    assert scripts.next_begun() == 2
-    scripts.ends[0].set()
-    assert scripts.next_begun() == 3
-    assert scripts.begun.empty()
+    for number in range(5):
+        assert scripts.next_begun() == number
+        assert scripts.begun.empty()
+        scripts.ends[number].set()
 
 
 def test_script_that_takes_long_keeps_nobody_waiting() -> None:
-    scripts = Scripts(ScriptTurns(at_once=1, seconds=0.01))
+    scripts = Scripts(ScriptTurns(seconds=0.01))
     for number in range(3):
         scripts.start(number)
     assert sorted(scripts.next_begun() for _ in range(3)) == [0, 1, 2]
@@ -77,7 +74,7 @@ def test_script_that_takes_long_keeps_nobody_waiting() -> None:
 
 def test_requests_of_a_session_that_waits_are_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ScriptRequests, "on_scriptrunner_ready", ScriptRequests.on_scriptrunner_ready)
-    monkeypatch.setattr(streamlit_patches, "_turns", turns := ScriptTurns(at_once=1, seconds=PATIENCE))
+    monkeypatch.setattr(streamlit_patches, "_turns", turns := ScriptTurns(seconds=PATIENCE))
     streamlit_patches.run_scripts_in_turns()
     requests = ScriptRequests()
     requests.request_rerun(RerunData(fragment_id="map"))
@@ -90,4 +87,4 @@ def test_requests_of_a_session_that_waits_are_one(monkeypatch: pytest.MonkeyPatc
         turns.end(other)
         assert taken.result(PATIENCE).rerun_data.fragment_id_queue == ["map", "table"]
         assert pool.submit(requests.on_scriptrunner_ready).result(PATIENCE).type is ScriptRequestType.STOP
-        assert turns.end(turns.begin()) is None, "the place is free"
+        assert turns.end(turns.begin()) is None, "the turn was given back"

@@ -1,67 +1,56 @@
-"""How many scripts are run at once: one, because they share one interpreter.
+"""Run the scripts of all sessions one after the other, because they share one interpreter.
 
 Threads that compute at the same time end late together: each has a share of the interpreter. In turns the first ones
-end at once, the last ones no later, and the event loop that sends what they draw waits for one of them.
+end at once, the last ones no later, and the event loop that sends what they draw waits for one of them (decision 0079).
 """
 
 import threading
 import time
 from collections import deque
 
-AT_ONCE = 1
-"""Of 100 people who move a slider 95 % wait .2 to 1.7 s, and with two at once .5 to 4.3 s (decision 0079)."""
 SECONDS = 0.2
-"""After this time a run counts no longer: it may wait for a server, and nobody waits for it."""
+"""The time after which the next script begins although the last one has not ended: it may wait for a server."""
 
-Place = threading.Event
-"""A place among those that run. It is set when it is given."""
+Turn = threading.Event
+"""The turn of a script. It is set when the script may run."""
 
 
 class ScriptTurns:
-    """Lets at most `at_once` runs of scripts begin, and each of the next ones when one has ended.
+    """Gives turns to scripts, in the order of their requests. A turn ends after `seconds` at the latest."""
 
-    They begin in the order in which they came. A run that takes longer than `seconds` keeps no place.
-    """
-
-    def __init__(self, at_once: int = AT_ONCE, seconds: float = SECONDS) -> None:
-        self._at_once, self._seconds = at_once, seconds
+    def __init__(self, seconds: float = SECONDS) -> None:
+        self._seconds = seconds
         self._lock = threading.Lock()
-        self._running: dict[Place, float] = {}
-        """The time at which each run loses its place."""
-        self._waiting: deque[Place] = deque()
+        self._running: Turn | None = None
+        self._ends = 0.0
+        """The time at which the running script loses its turn."""
+        self._waiting: deque[Turn] = deque()
 
     @property
     def waiting(self) -> int:
-        """How many runs wait for a place."""
+        """How many scripts wait for their turn."""
         return len(self._waiting)
 
-    def begin(self) -> Place:
-        """Wait for a place, and return it."""
-        place = threading.Event()
+    def begin(self) -> Turn:
+        """Wait for a turn, and return it."""
+        turn = threading.Event()
         with self._lock:
-            self._waiting.append(place)
-            self._fill()
-        while not place.wait(self._seconds):
+            self._waiting.append(turn)
+            self._next()
+        while not turn.wait(self._seconds):
             with self._lock:
-                self._fill()
-        return place
+                self._next()
+        return turn
 
-    def end(self, place: Place | None) -> None:
-        """Give a place back."""
+    def end(self, turn: Turn | None) -> None:
+        """End a turn. One that was ended has no effect."""
         with self._lock:
-            if place is not None:
-                self._running.pop(place, None)
-            self._fill()
+            if turn is not None and turn is self._running:
+                self._running = None
+                self._next()
 
-    def _fill(self) -> None:
-        """Give the free places to those who wait. The caller holds the lock."""
-        now = time.monotonic()
-        while self._waiting:
-            if len(self._running) >= self._at_once:
-                late = next((place for place, end in self._running.items() if end <= now), None)
-                if late is None:
-                    return
-                del self._running[late]
-            place = self._waiting.popleft()
-            self._running[place] = now + self._seconds
-            place.set()
+    def _next(self) -> None:
+        """Give the next turn if the last one has ended. The caller holds the lock."""
+        if self._waiting and (self._running is None or self._ends <= time.monotonic()):
+            self._running, self._ends = self._waiting.popleft(), time.monotonic() + self._seconds
+            self._running.set()

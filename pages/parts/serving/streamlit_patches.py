@@ -139,7 +139,7 @@ def rerun_fragment(key: str) -> None:
 _take_request = ScriptRequests.on_scriptrunner_ready
 _turns = ScriptTurns()
 _held = threading.local()
-"""The place of a script's thread."""
+"""The turn of a script's thread."""
 
 
 def run_scripts_in_turns() -> None:
@@ -149,11 +149,11 @@ def run_scripts_in_turns() -> None:
 
 def _take_in_turn(requests: ScriptRequests) -> ScriptRequest:
     """Take a session's request when its turn has come. Requests that come meanwhile are one with it."""
-    _turns.end(getattr(_held, "place", None))
-    _held.place = _turns.begin() if requests._state is ScriptRequestType.RERUN else None
+    _turns.end(getattr(_held, "turn", None))
+    _held.turn = _turns.begin() if requests._state is ScriptRequestType.RERUN else None
     request = _take_request(requests)
     if request.type is not ScriptRequestType.RERUN:
-        _turns.end(_held.place)
+        _turns.end(_held.turn)
     return request
 
 
