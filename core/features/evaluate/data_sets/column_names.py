@@ -20,7 +20,7 @@ _NAMES: Mapping[str, str] = {
     "grade": "score, relevance, relevance score, rel, grade, label, relevancy, relevant, is relevant, judgement, judgment, "
     "rating, qrel",
 }
-"""The names of each column in order of preference, as `_folded` writes them."""
+"""The names of each column in order of preference, as `folded` writes them."""
 _JOINTS = re.compile(r"[\s\ufeff\u200b_.:*-]+")
 
 
@@ -29,14 +29,15 @@ def named_places(head: Sequence[str], columns: Iterable[str]) -> dict[str, int]:
 
     Case, blanks, hyphens and underscores do not count. The first of equal names does.
     """
-    names = [_folded(cell) for cell in head]
+    names = [folded(cell) for cell in head]
     places: dict[str, int] = {}
     for column in columns:
-        known = (_folded(name) for name in _NAMES.get(column, column).split(","))
+        known = (folded(name) for name in _NAMES.get(column, column).split(","))
         if found := next((name for name in known if name in names), ""):
             places[column] = names.index(found)
     return places
 
 
-def _folded(name: str) -> str:
+def folded(name: str) -> str:
+    """Return a column's name in lower case, its words divided by single blanks."""
     return _JOINTS.sub(" ", name).strip().casefold()

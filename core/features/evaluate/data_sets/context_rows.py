@@ -13,7 +13,7 @@ from itertools import islice
 from typing import Any
 
 from core.errors import BadInput
-from core.features.evaluate.data_sets.column_names import named_places
+from core.features.evaluate.data_sets.column_names import folded, named_places
 from core.features.evaluate.data_sets.data_set import CorpusDocument, DataSet, Question
 from core.features.evaluate.data_sets.lines import FILE_VALUES, BadLine, objects
 from core.features.evaluate.data_sets.source import Source, unpacked_name
@@ -24,10 +24,10 @@ from core.text.digest import text_digest
 from core.text.lenient_json import count_values, valid_json
 from core.text.sanitize import pluralize
 
-_QUESTIONS = ("user_input", "question", "query", "input")
-_CONTEXTS = ("reference_contexts", "contexts", "context", "ground_truth_contexts")
+_QUESTIONS = ("user input", "question", "query", "input")
+_CONTEXTS = ("reference contexts", "contexts", "context", "ground truth contexts")
 """Fields of the contexts that answer a question. Those that a system retrieved have other names."""
-_ANSWERS = ("reference", "ground_truth", "ground_truths", "expected_output", "answers", "answer")
+_ANSWERS = ("reference", "ground truth", "ground truths", "expected output", "answers", "answer")
 _NOT_THESE = frozenset(("relevant", "source"))
 """Fields of rows whose documents are elsewhere."""
 _LONGEST_LIST = 200_000
@@ -36,7 +36,7 @@ _LONGEST_LIST = 200_000
 
 def has_contexts(row: Iterable[str]) -> bool:
     """Return whether a row with these fields is a question with its contexts."""
-    names = {_folded(name) for name in row}
+    names = {folded(name) for name in row}
     return bool(names.intersection(_QUESTIONS) and names.intersection(_CONTEXTS)) and not names & _NOT_THESE
 
 
@@ -100,10 +100,10 @@ def _data_set(source: Source, rows: Iterable[tuple[int, Mapping[str, Any]]]) -> 
     documents: dict[str, CorpusDocument] = {}
     questions: list[Question] = []
     for number, row in rows:
-        fields = {_folded(name): value for name, value in row.items()}
+        fields = {folded(name): value for name, value in row.items()}
         question = _first(fields, _QUESTIONS)
         if not isinstance(question, str) or not question.strip():
-            raise BadLine(source, number, " has no question.", hint=f"Write it as {_QUESTIONS[0]}, a text.")
+            raise BadLine(source, number, " has no question.", hint=f"Write it as {_QUESTIONS[1]}, a text.")
         texts = list(_texts(_first(fields, _CONTEXTS)))
         ids = [text_digest(text) for text in texts]
         for name, text in zip(ids, texts, strict=True):
@@ -121,14 +121,14 @@ def _data_set(source: Source, rows: Iterable[tuple[int, Mapping[str, Any]]]) -> 
                 line=number,
             )
         )
-    found = tuple(documents.values())
+    contexts = tuple(documents.values())
     return DataSet(
         name=unpacked_name(source.name).rpartition(".")[0],
         questions=tuple(questions),
-        documents=lambda: iter(found),
+        documents=lambda: iter(contexts),
         questions_file=source,
         warnings=(
-            f"The documents are the {pluralize(len(found), 'context')} of the questions alone. Among more documents "
+            f"The documents are the {pluralize(len(contexts), 'context')} of the questions alone. Among more documents "
             "they would be harder to find.",
         ),
     )
@@ -173,7 +173,3 @@ def _excerpts(ids: list[str], texts: list[str], answers: Any) -> Iterator[Range]
             and texts[0].startswith(text, max(start, 0))
         ):
             yield ids[0], start, start + len(text)
-
-
-def _folded(name: str) -> str:
-    return "_".join(name.replace("\ufeff", "").lower().replace("-", " ").replace("_", " ").split())
