@@ -108,8 +108,8 @@ class Ranking:
     @property
     def scores(self) -> dict[str, Floats]:
         """The computed scores by field name."""
-        named = ((field.name, getattr(self, field.name)) for field in fields(self))
-        return {name: value for name, value in named if name != "order" and hasattr(value, "dtype")}
+        values = ((field.name, getattr(self, field.name)) for field in fields(self))
+        return {name: value for name, value in values if name != "order" and hasattr(value, "dtype")}
 
     @property
     def deciding(self) -> tuple[str, Floats | None]:

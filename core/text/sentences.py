@@ -59,7 +59,7 @@ _DOUBLED_ABBREVIATION = re.compile(r"([A-Z])\1\.[ \xa0\u202f]?([A-Z])\2\.")
 _SPACED_CLOSER = re.compile(rf"[ \xa0\u202f]{{1,2}}[»›]{_TAIL}(?=\W|\Z)")
 """The French closing mark, after a blank. Right before a word it opens, as in German and Danish."""
 _QUOTED_WINDOW = 1_000
-"""The characters before a closing mark in which its opening one is looked for."""
+"""The most characters between an opening quotation mark and its closing one."""
 _CODE = re.compile(r"(?<![`\w])`[^`\n]{1,200}`(?![`\w])")
 _QUOTATION_GOES_ON = re.compile(r"(?<=[」』”])(?:って|と(?!ころ|ても|にかく|うとう|もかく|りあえず))")
 """The Japanese word after speech that is reported: 「……。」と言った。"""

@@ -95,8 +95,8 @@ def _words(error: Any, depth: int = 6) -> str:
     if not isinstance(error, dict) or not depth:
         return str(error) if isinstance(error, int) and not isinstance(error, bool) and error else ""
     inner = [error[name] for name in _WRAPPERS if isinstance(error.get(name), dict | list)]
-    named = [value for names in _WORDS for name, value in error.items() if names.search(str(name))]
-    inner += sorted(named, key=lambda value: isinstance(value, int))  # a number says least
+    values = [value for names in _WORDS for name, value in error.items() if names.search(str(name))]
+    inner += sorted(values, key=lambda value: isinstance(value, int))  # a number says least
     words = next((words for value in inner if (words := _words(value, depth - 1))), "")
     if isinstance(error.get("loc"), list):  # Pydantic: the field
         return f"{'.'.join(map(str, error['loc']))}: {words}"

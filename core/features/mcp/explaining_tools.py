@@ -141,7 +141,7 @@ class AttritionResult(Result):
 
 @tool("Losses at each step", name="attrition")
 async def count_losses(call: Call, arguments: RunArguments) -> AttritionResult:
-    """Count what a run found, read, ranked, used and cited, and what each step lost for which reason."""
+    """Count what each step of a run kept and lost, from search results to citations, by reason."""
     run = await call.run(arguments.run)
     return await asyncio.to_thread(_losses, call, run)
 

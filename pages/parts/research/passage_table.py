@@ -65,7 +65,7 @@ def passages(answered: Run, tuned: Callable[[], Run]) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Head:
-    """What stands above the table."""
+    """The pages of the filter, the scores and the caption of the passage table."""
 
     pages: frozenset[str]
     """Keys of the pages that the filter offers."""

@@ -266,8 +266,8 @@ def _changed(run: Run | None, words: str, moved: Callable[[str], object]) -> Non
 
 
 def _show_change(run: Run | None, parameter: Parameter) -> None:
-    now, before = st.session_state[key(parameter)], _base(run, parameter)
-    texts = b[parameter.value_text(now)], f" was {parameter.value_text(before)}"
+    value, former = st.session_state[key(parameter)], _base(run, parameter)
+    texts = b[parameter.value_text(value)], f" was {parameter.value_text(former)}"
     markup.show(p(".oq-changed")[i, parameter.title, " ", *texts])
 
 

@@ -48,7 +48,7 @@ class FoundPage(BaseModel):
 
 @router.post("/search", responses=documented(409, 413, 422, 429, 502, 503))
 async def search_pages(body: SearchRequest, follower: FollowerOf) -> list[FoundPage]:
-    """Search, read the pages, and return them by their best passages. No answer is written and no model is asked."""
+    """Search, read the pages, and return them by their best passages. No answer is written."""
     knobs = follower.session.knobs_for(Endpoint.RESEARCH)
     steps = follower.started(body.query, knobs, queries=(body.query,), answered=False)
     run = await follower.ended(steps)

@@ -170,7 +170,7 @@ def files_of(path: Path) -> Mapping[str, Source]:
 
 
 def _by_unpacked_name(files: Iterable[tuple[str, Source]]) -> dict[str, Source]:
-    named = list(files)
-    return {unpacked_name(name): source for name, source in named} | {
-        name: source for name, source in named if not source.packed
+    sources = list(files)
+    return {unpacked_name(name): source for name, source in sources} | {
+        name: source for name, source in sources if not source.packed
     }
