@@ -102,7 +102,7 @@ class Engine(AbstractAsyncContextManager["Engine"]):
             search=await self.searches.port(
                 knobs, access, may_be_missing=run is not None and bool(run.pages)
             ),
-            web=RoutedWeb(DemoWeb(HANDBOOK), CachedWeb(self.web, self.write_cache)),
+            web=RoutedWeb(self._handbook, CachedWeb(self.web, self.write_cache)),
             extract=CachedExtract(self.workers, self.write_cache),
             embed=embed,
             multilingual=self.models.multilingual_for(embed),
@@ -179,6 +179,10 @@ class Engine(AbstractAsyncContextManager["Engine"]):
             lambda: self.client,
             lambda: self.models.multilingual,
         )
+
+    @cached_property
+    def _handbook(self) -> DemoWeb:
+        return DemoWeb(HANDBOOK)
 
     @cached_property
     def workers(self) -> ExtractionPool:

@@ -50,7 +50,7 @@ def start_job(
         with reserved:
             ports = await engine.ports(job.target_knobs, job.access, earlier or job.run, writes=writes)
             run = await work(ports)
-        if run.index is not None:
+        if run.index is not None and run.ranking is not None and run.ranking.bm25 is None:
             # Prepare BM25, which the visitor may choose next.
             await asyncio.to_thread(bm25_index, run.index.passages, run.pages)
 
