@@ -97,8 +97,6 @@ def connections(backend: str, origin: str) -> Connections:
 
 def writes_answers() -> bool:
     """Return whether a chat model would write the next answer. No server is asked."""
-    registry = runtime.runs()
     with suppress(OpenQueryError):  # the answer itself reports what is wrong
-        asking = registry.engine.models.servers.chat_server(runtime.access(), ask=False)
-        return registry.call(asking, timeout=3) is not None
+        return runtime.runs().engine.models.servers.is_chat_server_known(runtime.access())
     return False

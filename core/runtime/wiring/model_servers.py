@@ -76,6 +76,16 @@ class ModelServers:
             )
         return None
 
+    def is_chat_server_known(self, access: Access) -> bool:
+        """Return whether `chat_server` would return a server, as far as is known without asking one.
+
+        Any thread may call this. Raises `BadInput` like `chat_server`.
+        """
+        model = access.chat_model or self._settings.chat_model
+        own = bool(access.base_url or access.api_key)
+        is_file = not own and model == self._settings.chat_model and is_model_file(model)
+        return is_file or self._named(access) is not None or bool(self._local_models[1])
+
     async def embedding_server(self, access: Access = NO_ACCESS) -> ModelServer:
         """Return the visitor's embedding model, or the operator's.
 
