@@ -158,8 +158,7 @@ class LabelStore:
         )
 
     def _rows(self, query: str, *values: str) -> list[Any]:
-        with self._store.transaction("The labels cannot be read") as db:
-            return db.execute(query, values).fetchall()
+        return self._store.look_up(query, values, "The labels cannot be read")
 
 
 def _owner(user: str) -> str:

@@ -8,10 +8,10 @@ the run.
 import logging
 import sqlite3
 import threading
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from cachetools import LRUCache
 
@@ -294,21 +294,36 @@ class RunStore:
         return not self.unsaved(run_id) and self._next_stored_number(run_id) == _NOT_STORED
 
     def _next_stored_number(self, run_id: str) -> int | None:
-        """Return the number after a run's last event in the file, `_NOT_STORED`, or None if the file cannot be read.
+        """Return the number after a run's last event in the file, `_NOT_STORED`, or None if the file cannot be read."""
+        with suppress(StoreFailed):
+            rows = self.look_up(_NEXT_NUMBER, (run_id,), "The run cannot be read")
+            return int(rows[0][0]) if rows else _NOT_STORED
+        return None
+
+    def look_up(self, query: str, values: Sequence[str], failed: str) -> list[Any]:
+        """Return the rows of a short query.
 
         The connection stays open, because pages ask several times per drawing. Each opening has a dozen calls
         without Python's global lock, and a thread waits for the lock after each.
+
+        Args:
+            query: a SELECT in SQL.
+            values: the values of its parameters.
+            failed: the beginning of the error message.
+
+        Raises:
+            StoreFailed: when the file cannot be used.
         """
+        self._require_open()
         with self._lookup_lock:
             try:
                 if self._lookup is None:
                     self._lookup = self._connect()
                 # `fetchone` would leave the statement open, and with it the transaction.
-                rows = self._lookup.execute(_NEXT_NUMBER, (run_id,)).fetchall()
-            except sqlite3.Error:
+                return self._lookup.execute(query, values).fetchall()
+            except sqlite3.Error as error:
                 self._close_lookup()
-                return None
-        return int(rows[0][0]) if rows else _NOT_STORED
+                raise self._failure(failed, error) from error
 
     def _close_lookup(self) -> None:
         if self._lookup is not None:
@@ -340,13 +355,19 @@ class RunStore:
         Raises:
             StoreFailed: when the file cannot be used.
         """
-        if self._database is None:
-            raise StoreFailed(self.problem or "The run store is closed.")
+        self._require_open()
         try:
             with closing(self._connect()) as db, db:
                 yield db
         except sqlite3.Error as error:
-            raise StoreFailed(f"{failed}: {error}.", hint=storage_hint(self.path, error)) from error
+            raise self._failure(failed, error) from error
+
+    def _require_open(self) -> None:
+        if self._database is None:
+            raise StoreFailed(self.problem or "The run store is closed.")
+
+    def _failure(self, failed: str, error: sqlite3.Error) -> StoreFailed:
+        return StoreFailed(f"{failed}: {error}.", hint=storage_hint(self.path, error))
 
     @contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection]:
