@@ -160,7 +160,9 @@ def history(limit: int) -> tuple[RunSummary, ...]:
 
 def _signed_in() -> str:
     """The id of the signed-in user."""
-    return person_id(st.user) if st.user.get("is_logged_in") else ""
+    context = get_script_run_ctx()
+    user = context.user_info if context else {}  # `st.user` looks for a file of secrets at each access
+    return person_id(user) if user.get("is_logged_in") else ""
 
 
 def access() -> Access:
