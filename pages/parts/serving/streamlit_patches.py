@@ -378,12 +378,16 @@ def _copy_cursor(cursor: Cursor, memo: dict[int, Any]) -> Cursor:
 
 
 def _copy_container(container: DeltaGenerator, memo: dict[int, Any]) -> DeltaGenerator:
-    copied = DeltaGenerator(
-        root_container=container._root_container,
-        cursor=deepcopy(container._cursor, memo),
-        parent=deepcopy(container._parent, memo),
-        block_type=container._block_type,
-    )
-    copied._form_data = deepcopy(container._form_data, memo)
-    copied._creating_fragment_id = container._creating_fragment_id
+    copied: DeltaGenerator = object.__new__(DeltaGenerator)
+    memo[id(container)] = copied
+    copied.__dict__.update(container.__dict__)  # the rest cannot be changed
+    copied._provided_cursor = _copied(container._cursor, memo)
+    copied._parent = _copied(container._parent, memo)
     return copied
+
+
+def _copied(original: Any, memo: dict[int, Any]) -> Any:
+    """Return the copy of a cursor or container, made once. `deepcopy` would take longer to find what to call."""
+    if original is None:
+        return None
+    return memo.get(id(original)) or original.__deepcopy__(memo)
