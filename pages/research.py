@@ -66,6 +66,7 @@ class RunView:
         self.cited: int | None = st.session_state.get("cited")
         self.conversation = turns.turns_of(run)
         self.tuning = Tuning(run)
+        self._latest: tuple[object, Run] = (None, run)
 
     def draw(self) -> None:
         """Draw the sidebar, the question, the phases, the answer and the results."""
@@ -135,10 +136,12 @@ class RunView:
         return (*controlled, controls.RESET_FRAGMENT, "progress", "what_if", *self.tuning.shown_by)
 
     def latest(self) -> Run:
-        """Return the current state of the run.
+        """Return the current state of the run, as of this run of the script.
 
         A change outside of the fragment that asks reruns the whole page, which resets the timers.
         """
+        if self._latest[0] is (script_run := streamlit_patches.script_run()):
+            return self._latest[1]
         replay, seen = self.replay, self.run
         run = runtime.runs().get(seen.id)
         run = run and replay_bar.replayed(replay, run)
@@ -156,6 +159,7 @@ class RunView:
             or st.session_state.get("cited") != self.cited
         ):
             st.rerun()
+        self._latest = script_run, run
         return run
 
     def progress(self) -> None:

@@ -36,10 +36,8 @@ def frame(rows: Sequence[Any], columns: Sequence[str], config: Mapping[str, Any]
 
     A negative number that its column's format rounds to zero becomes zero. All others stay unchanged.
     """
-    cells = {
-        name: [row[name if isinstance(row, Mapping) else place] for row in rows]
-        for place, name in enumerate(columns)
-    }
+    by_name = bool(rows) and isinstance(rows[0], Mapping)
+    cells = {name: [row[name if by_name else place] for row in rows] for place, name in enumerate(columns)}
     for name, column in cells.items():
         if (digits := _digits((config or {}).get(name))) is not None:
             cells[name] = [

@@ -108,7 +108,8 @@ def run_labels(answered: Run, tuned: Run) -> RunLabels:
 def _graded(run: Run, placed: PlacedLabels) -> GradedRanking | None:
     if run.index is None or run.ranking is None:
         return None
-    return graded(run.index, run.ranking, placed, [source.place for source in context_sources(run)])
+    context = context_sources(run) if placed.excerpts else ()
+    return graded(run.index, run.ranking, placed, [source.place for source in context])
 
 
 def summary(labels: RunLabels, answered: Run, run: Run, opened: str) -> None:

@@ -24,7 +24,7 @@ from core.model.passage_urls import site
 from core.run.state import Run
 from core.text.display import decimal, passage_label
 from core.text.sanitize import distinct_labels, pluralize
-from pages.parts import browser, markup, passage_charts, runtime, tables, widgets
+from pages.parts import browser, markup, passage_charts, tables, widgets
 from pages.parts.passage_reader import reader
 from pages.parts.research import label_view
 from pages.parts.serving import streamlit_patches
@@ -94,8 +94,6 @@ def _rows(
 ) -> None:
     """Draw the table of the `matching` passages below its `head`, labels and the open passage."""
     table = ranked_passages(run := tuned())
-    if runtime.runs().get(run.id) is None:
-        st.rerun()  # a deleted run or revoked link: the page says so
     rows = matching(table)
     if _head(run, table, rows) != head:
         streamlit_patches.rerun_fragment(LISTED)

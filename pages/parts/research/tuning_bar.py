@@ -60,7 +60,6 @@ def tuning(run: Run, tuned: Run, diff: ContextDiff) -> None:
     markup.show(
         div(".oq-tuned")[strong[kept_citations(run, diff)], details[figures, div[_facts(diff, filled)]]]
     )
-    browser.strike_citations(diff.left)
     if tuned is not run:
         lost = any(run.check.citation_counts[number] for number in diff.left)
         if lost and widgets.button("why?", key="why_lost", type="tertiary"):
@@ -70,6 +69,8 @@ def tuning(run: Run, tuned: Run, diff: ContextDiff) -> None:
     if context_differs(run, tuned) and not is_link(run.id):
         label = "Answer again" if services.writes_answers() else "Answer again in quotations"
         widgets.button(label, "", answer_again, run.id, tuned, key="answer_again", type="primary")
+    if diff.left:  # without it the browser takes the lines through citations away
+        browser.strike_citations(diff.left)
 
 
 def answer_again(run_id: str, tuned: Run | None) -> None:
