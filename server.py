@@ -4,6 +4,7 @@ Started by `openquery`, `streamlit run server.py` or `uvicorn server:app`. `stre
 """
 
 import functools
+import gc
 import logging
 import threading
 from collections.abc import AsyncIterator
@@ -90,6 +91,9 @@ def warm() -> None:
         runs.call(runs.engine.warm())
     except OpenQueryError as error:
         log.warning("warm-up: %s", error)
+    # Modules and models stay. A full collection that looks through them stops everybody's pages for .2 s longer.
+    gc.collect()
+    gc.freeze()
 
 
 def print_address() -> None:
