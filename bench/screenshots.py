@@ -255,7 +255,7 @@ def _filled(browser: Browser, folder: Path) -> None:
             group = app.keyed(f"group_{knob.partition('_')[0]}").locator("summary")
             group.click()
             app.type_number(knob, str(value))
-            expect(app.keyed("changed_settings")).to_contain_text(str(value))  # drawn after the control
+            expect(app.changed_settings).to_contain_text(str(value))  # drawn after the control
             group.click()
         app.field("question").fill(world_question(0))
         app.field("question").press("Enter")

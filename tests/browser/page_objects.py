@@ -294,7 +294,17 @@ class App:
 
     def number_field(self, knob: str) -> Locator:
         self.open_settings()
-        return self.page.locator(f'[class*="st-key-number_knob_{knob}"]').get_by_role("textbox")
+        return self.number(knob).get_by_role("textbox")
+
+    def number(self, knob: str) -> Locator:
+        """The slider and the field of a knob in the sidebar, with the note on a typed number."""
+        return self.page.locator(
+            f'[data-testid="stVerticalBlock"]:has(> [class*="st-key-typed_"][class*="knob_{knob}_"])'
+        )
+
+    @property
+    def changed_settings(self) -> Locator:
+        return self.page.locator('[data-testid="stVerticalBlock"]:has(> .st-key-reset)')
 
     def type_number(self, knob: str, text: str) -> None:
         """Type into the field of a slider."""

@@ -159,7 +159,7 @@ def test_link_shows_the_tuning_to_others_who_can_copy(
         expect(visitor.number_field("chunk_size")).to_have_value("333 characters")
         expect(visitor.step("rank").locator(".count")).to_contain_text("3")
         visitor.type_number("rank_top_k", "99")
-        expect(visitor.keyed("number_knob_rank_top_k")).to_contain_text("At most 50.")
+        expect(visitor.number("rank_top_k")).to_contain_text("At most 50.")
         expect(visitor.slider("rank_top_k")).to_have_value("50")
         # A browser has no clipboard where a page comes over plain http from another machine.
         visitor.page.evaluate("Object.defineProperty(navigator, 'clipboard', { value: undefined })")

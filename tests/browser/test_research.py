@@ -36,7 +36,7 @@ def test_a_question_is_answered_with_every_phase_on_screen(app: App) -> None:
     app.at_rest()
     group.click()  # a closed group keeps what was typed
     expect(app.slider("search_results")).to_have_value("4")
-    expect(app.keyed("changed_settings")).to_contain_text("Results per query 4 was 5")
+    expect(app.changed_settings).to_contain_text("Results per query 4 was 5")
     app.field("question").fill(QUESTION)
     app.number_field("rank_top_k").fill("5")
     app.go.click()  # which ends the typing too

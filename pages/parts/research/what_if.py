@@ -50,7 +50,7 @@ def _setting(parameter: Parameter, run: Run, moved: Callable[[str], object], *, 
     """Draw a setting with the value of the sidebar's control. A change sets that control."""
     st.session_state[key(parameter, PREFIX)] = st.session_state[key(parameter)]
     taken = partial(_take, parameter, moved)
-    control(parameter, run=run, prefix=PREFIX, on_change=taken, disabled=not tunable, help=None)
+    control(parameter, run=run, prefix=PREFIX, alone=True, on_change=taken, disabled=not tunable, help=None)
 
 
 def fragments_of(control: str) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 import streamlit as st
-from htpy import b, i, p
+from htpy import Element, b, i, p
 
 from core.analysis.handbook import chapters
 from core.config.knobs import Knobs, SearchScope
@@ -251,24 +251,25 @@ def _changed(run: Run | None, words: str, moved: Callable[[str], object]) -> Non
         else:
             st.rerun("app")
 
-    with st.container(key="changed_settings", gap="xxsmall"):
-        markup.show(markup.section_heading("Changed", str(len(differing))))
-        if len(differing) == 1:
-            _show_change(run, differing[0])
-        else:
-            for parameter in differing:
-                with st.container(horizontal=True, vertical_alignment="center", gap="xxsmall"):
-                    _show_change(run, parameter)
-                    widgets.button(
-                        "put back", "", put_back, [parameter], key=f"back_{key(parameter)}", type="tertiary"
-                    )
-        widgets.button("Reset", "undo", put_back, differing, key="reset", type="tertiary")
+    heading = markup.section_heading("Changed", str(len(differing)))
+    if len(differing) == 1:
+        markup.show(heading, _change(run, differing[0]))
+    else:
+        markup.show(heading)
+        for parameter in differing:
+            with st.container(horizontal=True, vertical_alignment="center", gap="xxsmall"):
+                markup.show(_change(run, parameter))
+                widgets.button(
+                    "put back", "", put_back, [parameter], key=f"back_{key(parameter)}", type="tertiary"
+                )
+    widgets.button("Reset", "undo", put_back, differing, key="reset", type="tertiary")
 
 
-def _show_change(run: Run | None, parameter: Parameter) -> None:
+def _change(run: Run | None, parameter: Parameter) -> Element:
+    """Return a changed setting with its value and the one before."""
     value, former = st.session_state[key(parameter)], _base(run, parameter)
     texts = b[parameter.value_text(value)], f" was {parameter.value_text(former)}"
-    markup.show(p(".oq-changed")[i, parameter.title, " ", *texts])
+    return p(".oq-changed")[i, parameter.title, " ", *texts]
 
 
 def live(
@@ -312,7 +313,7 @@ def _moving(
     name = key(parameter)
     if moved:
         in_fragment = st.fragment(control, key=name)
-        in_fragment(parameter, run=run, on_change=partial(moved, name), **options)
+        in_fragment(parameter, run=run, alone=True, on_change=partial(moved, name), **options)
     else:
         control(parameter, run=run, **options)
 

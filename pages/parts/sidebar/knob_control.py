@@ -1,6 +1,7 @@
 """The control of a knob, generated from its bounds, title and description."""
 
 from collections.abc import Callable, Iterable
+from contextlib import nullcontext
 from typing import Any
 
 import streamlit as st
@@ -39,10 +40,22 @@ def value_of(parameter: Parameter, prefix: str = KNOB) -> Any:
         return default(parameter)
 
 
-def control(parameter: Parameter, *, run: Run | None = None, prefix: str = KNOB, **options: Any) -> None:
-    """Draw the control of a knob.
+def control(
+    parameter: Parameter,
+    *,
+    run: Run | None = None,
+    prefix: str = KNOB,
+    alone: bool = False,
+    **options: Any,
+) -> None:
+    """Draw the control of a knob. A list of pages offers the run's pages.
 
-    `options` are passed to the widget. A list of pages offers the run's pages.
+    Args:
+        parameter: the knob.
+        run: the run whose knob it is.
+        prefix: the prefix of the control's key.
+        alone: whether nothing else is in the container around it, such as in a fragment of its own.
+        options: passed to the widget.
     """
     common: dict[str, Any] = {
         "key": key(parameter, prefix),
@@ -76,7 +89,8 @@ def control(parameter: Parameter, *, run: Run | None = None, prefix: str = KNOB,
     elif parameter.type == "boolean":
         st.toggle(parameter.title, **common)
     elif parameter.minimum is not None and parameter.maximum is not None:
-        number_control(parameter, parameter.step, parameter.control.labels, **common)
+        with nullcontext() if alone else st.container():
+            number_control(parameter, parameter.step, parameter.control.labels, **common)
     else:
         st.text_input(parameter.title, max_chars=parameter.longest, **common)
 

@@ -44,50 +44,52 @@ def number_control(
 ) -> None:
     """Draw the slider of a knob with bounds, and its field, which has the number with its unit.
 
+    Nothing else may be in the container around them: the styles lay the field over the end of the slider.
+
     Args:
         parameter: the knob.
         step: the step of the slider. The field accepts values between steps too.
         labels: numbers with a special meaning, and their labels.
-        key: the key of the slider. `field_key` returns the field's key.
+        key: the key of the slider. `_field_key` returns the field's key.
         label: the label of the slider, by default the knob's title.
         common: other arguments of the slider.
     """
     low, high = _bounds(parameter)
     label, unit = label or parameter.title, parameter.control.unit
     _keep_typed(key)
-    with st.container(key=f"number_{key}{'_wide' if len(unit) > WIDE_UNIT else ''}", gap=None):
-        if labels and step == 1 and high - low <= MOST_OPTIONS:
-            options = range(int(low), int(high) + 1)
-            st.select_slider(label, options, format_func=parameter.value_text, key=key, **common)
-        else:
-            st.slider(label, low, high, step=type(low)(step), key=key, **common)
-        value = st.session_state[key]
-        text = parameter.value_text(value)
-        if st.session_state.get(field_key(key), text) != text:
-            st.session_state[f"fields_{key}"] = _fields(key) + 1
-        st.session_state[f"shown_{key}"] = text
-        st.text_input(
-            f"{parameter.title}: value",
-            text,
-            key=field_key(key),
-            max_chars=DIGITS + len(unit) + 1,
-            label_visibility="collapsed",
-            autocomplete="off",
-            on_change=_take,
-            args=(parameter, labels, key, field_key(key), common.get("on_change")),
-        )
-        noted_at, note = st.session_state.get(f"note_{key}", (None, ""))
-        if note and noted_at == value:
-            st.caption(f":orange[{note}]")
+    if labels and step == 1 and high - low <= MOST_OPTIONS:
+        options = range(int(low), int(high) + 1)
+        st.select_slider(label, options, format_func=parameter.value_text, key=key, **common)
+    else:
+        st.slider(label, low, high, step=type(low)(step), key=key, **common)
+    value = st.session_state[key]
+    text = parameter.value_text(value)
+    if st.session_state.get(field := _field_key(key, unit), text) != text:
+        st.session_state[f"fields_{key}"] = _fields(key) + 1
+        field = _field_key(key, unit)
+    st.session_state[f"shown_{key}"] = text
+    st.text_input(
+        f"{parameter.title}: value",
+        text,
+        key=field,
+        max_chars=DIGITS + len(unit) + 1,
+        label_visibility="collapsed",
+        autocomplete="off",
+        on_change=_take,
+        args=(parameter, labels, key, field, common.get("on_change")),
+    )
+    noted_at, note = st.session_state.get(f"note_{key}", (None, ""))
+    if note and noted_at == value:
+        st.caption(f":orange[{note}]")
 
 
-def field_key(key: str) -> str:
-    """Return the key of the slider's field.
+def _field_key(key: str, unit: str) -> str:
+    """Return the key of the slider's field, by which the styles know its width.
 
     A slider that was moved gets a new field: a browser that has not drawn it yet sends the old field's text,
     which is not read any more.
     """
-    return f"typed_{key}_{_fields(key)}"
+    return f"typed_{'wide_' if len(unit) > WIDE_UNIT else ''}{key}_{_fields(key)}"
 
 
 def _fields(key: str) -> int:
@@ -105,7 +107,7 @@ def _take(
 ) -> None:
     """Set the slider to the typed number or label. A number out of bounds becomes the bound, with a note."""
     text = st.session_state[field]
-    if field != field_key(key) or text == st.session_state[f"shown_{key}"]:
+    if field != _field_key(key, parameter.control.unit) or text == st.session_state[f"shown_{key}"]:
         return  # an interrupted browser repeats a value that nobody typed
     text = text.casefold().removesuffix(parameter.control.unit.casefold()).strip()
     low, high = _bounds(parameter)
