@@ -2,7 +2,7 @@
 
 import codecs
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import orjson
 from fastapi import Request, Response
@@ -30,6 +30,7 @@ from core.serving.problems import Fault, Refusal
 from core.text.sanitize import is_visible
 
 _KNOBS = TypeAdapter(Knobs)
+_Model = TypeVar("_Model", bound=BaseModel)
 
 
 def _checked_visible(text: str) -> str:
@@ -148,6 +149,12 @@ def strict_knobs(values: Any) -> Knobs:
 
 def _has(values: Any, group: str, name: str) -> bool:
     return isinstance(values, Mapping) and isinstance(knobs := values.get(group), Mapping) and name in knobs
+
+
+def copied(model: type[_Model], value: object, /, **other: Any) -> _Model:
+    """Return a model with the attributes of `value` of the same names, and the others as given."""
+    names = model.model_fields.keys() - other.keys()
+    return model(**{name: getattr(value, name) for name in names if hasattr(value, name)}, **other)
 
 
 def plain(knobs: Knobs) -> dict[str, dict[str, Any]]:

@@ -7,6 +7,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from core.errors import LibraryFailed
+from core.features.api.strict_json import copied
 from core.features.library.ingests import Ingest, IngestAction, IngestState, TaskState
 from core.features.library.search_ports import shown_text, title_of
 from core.model import Collection, LibraryDocument, Neighbour
@@ -30,13 +31,7 @@ def collection_view(name: str, described: Collection | LibraryFailed) -> Collect
     """Return a collection, or the problem of opening it."""
     if isinstance(described, LibraryFailed):
         return CollectionView(name=name, problem=str(described))
-    return CollectionView(
-        name=name,
-        passages=described.passages,
-        dimensions=described.width,
-        distance=described.distance,
-        embedder=described.embedder,
-    )
+    return copied(CollectionView, described, name=name, dimensions=described.width)
 
 
 class DocumentView(BaseModel):
@@ -64,8 +59,7 @@ class DocumentView(BaseModel):
 
 def document_view(document: LibraryDocument) -> DocumentView:
     """Return a document as replies have it."""
-    names = DocumentView.model_fields.keys() - {"id"}
-    return DocumentView(id=document.key, **{name: getattr(document, name) for name in names})
+    return copied(DocumentView, document, id=document.key)
 
 
 class TaskView(BaseModel):
@@ -105,17 +99,12 @@ class IngestView(BaseModel):
 
 def ingest_view(ingest: Ingest) -> IngestView:
     """Return an ingest as replies have it."""
-    return IngestView(
-        id=ingest.id,
-        collection=ingest.collection,
-        action=ingest.action,
-        state=ingest.state,
-        message=ingest.message,
-        started=ingest.started,
+    return copied(
+        IngestView,
+        ingest,
         seconds=round(ingest.seconds, 3),
         documents=dict(ingest.counts),
-        passages=ingest.passages,
-        tasks=[TaskView.model_validate(task, from_attributes=True) for task in ingest.tasks],
+        tasks=[copied(TaskView, task) for task in ingest.tasks],
     )
 
 
@@ -141,15 +130,11 @@ class FoundPassage(BaseModel):
 def found_passage(neighbour: Neighbour) -> FoundPassage:
     """Return a found passage as replies have it."""
     passage = neighbour.passage
-    return FoundPassage(
-        id=passage.id,
+    return copied(
+        FoundPassage,
+        passage,
         score=neighbour.score,
         text=shown_text(passage),
         title=title_of(passage),
-        section=passage.section,
-        source=passage.source,
-        url=passage.url,
-        page=passage.page,
-        document=passage.document,
         metadata=dict(passage.metadata),
     )

@@ -9,7 +9,7 @@ from core.analysis.run_usage import run_usage
 from core.config.prices import Cost, Prices
 from core.features.api.responses.answers import AnswerMetadata, Score, note_fields, source_metadata
 from core.features.api.responses.scores import Scores
-from core.features.api.strict_json import plain
+from core.features.api.strict_json import copied, plain
 from core.model import AnswerKind, Phase, Usage, readable
 from core.run.reports.plan_events import PlanProposed
 from core.run.reports.sections import SectionState
@@ -173,13 +173,8 @@ def _counts(tokens: Usage, cost: Cost | None) -> dict[str, Any]:
 
 
 def _plan(plan: PlanProposed) -> RunPlan:
-    estimate = plan.estimate
-    return RunPlan(
-        sub_questions=list(plan.sub_questions),
-        tokens=estimate.tokens,
-        seconds=estimate.seconds,
-        dollars=estimate.dollars,
-        earlier_runs=estimate.runs,
+    return copied(
+        RunPlan, plan.estimate, sub_questions=list(plan.sub_questions), earlier_runs=plan.estimate.runs
     )
 
 
@@ -187,42 +182,31 @@ def run_view(run: Run, prices: Prices, unsaved: str = "", now: float | None = No
     """The run in short, with its cost by `prices` where a provider does not state it. `unsaved` says why it is not stored, where it is not.
     `now` is the time of the run's clock, or None for that of its latest event."""
     scores = Scores(run)
-    return RunView(
-        id=run.id,
-        question=run.question,
-        written=run.written,
-        conversation=run.conversation,
-        status=run.status,
-        started=run.started,
-        seconds=run.seconds,
+    return copied(
+        RunView,
+        run,
         knobs=plain(run.knobs),
         queries=[query.text for query in run.queries],
-        backend=run.backend,
         hits=len(run.hits),
         pages=len(run.pages),
         passages=len(run.index.passages) if run.index else len(run.passages),
-        skipped=[RunSkip(url=s.url, reason=s.reason, detail=s.detail) for s in run.skips.values()],
+        skipped=[copied(RunSkip, skip) for skip in run.skips.values()],
         **note_fields(run, unsaved),
         plan=run.plan and _plan(run.plan),
         sections=[
-            RunSection(
-                question=section.question,
-                state=section.state,
-                reason=section.reason,
-                sources=[source.number for source in section.sources],
-            )
+            copied(RunSection, section, sources=[source.number for source in section.sources])
             for section in run.sections
         ],
         answer=run.text,
         kind=run.answer.kind if run.answer else None,
         model=run.answer.model if run.answer else "",
         sources=[
-            RunSource(
-                number=source.number,
+            copied(
+                RunSource,
+                source,
                 text=readable(source.text),
                 score=scores.of(source.passage).score,
                 cited=source.number in run.check.cited,
-                snippet_only=source.snippet_only,
                 metadata=source_metadata(run, source),
             )
             for source in run.sources
@@ -230,5 +214,5 @@ def run_view(run: Run, prices: Prices, unsaved: str = "", now: float | None = No
         usage=run_tokens(run, prices),
         waiting=waiting_for(run, run.seconds if now is None else now),
         can_quote=can_quote(run),
-        error=run.error and RunError(part=run.error.part, message=run.error.message, hint=run.error.hint),
+        error=run.error and copied(RunError, run.error),
     )

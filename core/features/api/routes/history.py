@@ -12,7 +12,7 @@ from typing import Annotated, Protocol
 
 import orjson
 from fastapi import APIRouter, Path, Query, Request, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from core.analysis.history import matching_runs
 from core.config.access import Access
@@ -23,7 +23,7 @@ from core.features.api.responses.run_view import RunView, run_view
 from core.features.api.responses.whole_run import Conversation, WholeRun
 from core.features.api.service import CallerOf, Service, ServiceOf, SessionOf
 from core.features.api.sessions import Session
-from core.features.api.strict_json import Strict, StrictRoute
+from core.features.api.strict_json import Strict, StrictRoute, copied
 from core.features.share.answer_export import export_name
 from core.features.share.conversation_export import conversation_document, conversation_json
 from core.features.share.formats import FORMATS, export
@@ -65,14 +65,11 @@ def run_page(
         runs = read(size, before=before)
         page += wanted(runs)
         if len(page) > limit:
-            return page[:limit], _cursor(page[limit - 1])
+            last = orjson.dumps([_VERSION, page[limit - 1].started, page[limit - 1].id])
+            return page[:limit], base64.urlsafe_b64encode(last).decode().rstrip("=")
         if len(runs) < size:
             return page, ""
         before, size = (runs[-1].started, runs[-1].id), max(size, _CHUNK)
-
-
-def _cursor(run: RunSummary) -> str:
-    return base64.urlsafe_b64encode(orjson.dumps([_VERSION, run.started, run.id])).decode().rstrip("=")
 
 
 def _read_cursor(cursor: str) -> tuple[str, str] | None:
@@ -112,8 +109,6 @@ class Form(StrEnum):
 class RunLine(BaseModel):
     """A run in the list."""
 
-    model_config = ConfigDict(from_attributes=True)
-
     id: str
     question: str
     started: str
@@ -151,7 +146,7 @@ async def list_runs(
     page = partial(service.runs.history, user=caller.owner_to_list)
     wanted = partial(matching_runs, words=words, statuses=status or (), tags=tag or ())
     lines, cursor = await asyncio.to_thread(run_page, page, wanted, limit, cursor)
-    return RunList(runs=[RunLine.model_validate(line) for line in lines], next=cursor or None)
+    return RunList(runs=[copied(RunLine, line) for line in lines], next=cursor or None)
 
 
 @router.get(
@@ -322,8 +317,6 @@ def _no_run(run_id: str) -> Refusal:
 class LinkLine(BaseModel):
     """A link in the list. The link itself is not stored, so it is not in it."""
 
-    model_config = ConfigDict(from_attributes=True)
-
     id: str
     """The id for deleting the link."""
     made: str
@@ -347,7 +340,7 @@ async def list_links(run_id: RunId, service: ServiceOf, caller: CallerOf) -> Lin
     """List the valid links to a run. On a shared server, callers see only links to their own runs."""
     await _require(service, caller, run_id)
     links = await asyncio.to_thread(service.runs.links.of, run_id)
-    return LinkList(links=[LinkLine.model_validate(link) for link in links])
+    return LinkList(links=[copied(LinkLine, link) for link in links])
 
 
 @router.post("/runs/{id}/links", status_code=201, responses=documented(403, 404, 422, 503))
@@ -355,7 +348,7 @@ async def make_link(run_id: RunId, service: ServiceOf, caller: CallerOf) -> NewL
     """Make a link to a run. Until it is deleted, others can view the run and tune a copy."""
     await _require(service, caller, run_id)
     link, entry = await asyncio.to_thread(service.runs.links.make, run_id)
-    return NewLink(id=entry.id, made=entry.made, link=link)
+    return copied(NewLink, entry, link=link)
 
 
 @router.delete("/runs/{id}/links/{link}", status_code=204, responses=documented(403, 404, 422, 503))

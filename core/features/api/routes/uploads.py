@@ -8,7 +8,7 @@ from pydantic import BaseModel
 
 from core.features.api.service import ServiceOf, SessionOf
 from core.features.api.sessions import HEADER, Session
-from core.features.api.strict_json import StrictRoute
+from core.features.api.strict_json import StrictRoute, copied
 from core.features.library.ingests import TaskState
 from core.features.library.session_files import SessionFile, SessionFiles
 from core.serving.problems import Refusal, documented
@@ -78,16 +78,7 @@ async def delete_file(name: Name, service: ServiceOf, session: SessionOf) -> Non
 
 def state_of(file: SessionFile) -> FileState:
     """A file as responses have it."""
-    task = file.task
-    return FileState(
-        name=task.name,
-        size=file.size,
-        content_type=task.media_type,
-        state=task.state,
-        reason=task.reason,
-        pages=task.pages,
-        passages=task.passages,
-    )
+    return copied(FileState, file.task, size=file.size, content_type=file.task.media_type)
 
 
 def session_files(session: Session) -> SessionFiles:
