@@ -96,7 +96,8 @@ def diff_blocks(
     for kind, group in groupby(pieces, key=lambda piece: piece.kind):
         if end >= limit:
             break
-        block = DiffBlock(kind=kind, text=_joined([piece.text for piece in group]))
+        texts = (piece.text if piece.text.endswith("\n") else f"{piece.text} " for piece in group)
+        block = DiffBlock(kind=kind, text="".join(texts).rstrip())
         if folded and kind is DiffKind.COMMON:
             block = _folded(block)
         room = limit - end
@@ -105,11 +106,6 @@ def diff_blocks(
         )
         end += len(block.text) + len(block.rest)
     return tuple(blocks)
-
-
-def _joined(texts: Sequence[str]) -> str:
-    """Join sentences of a line, and keep lines separate."""
-    return "".join(text if text.endswith("\n") else f"{text} " for text in texts).rstrip()
 
 
 def _folded(block: DiffBlock) -> DiffBlock:

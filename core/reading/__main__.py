@@ -9,7 +9,6 @@ With the argument `forks` the process reads nothing itself: it loads the parsers
 socket that it receives.
 """
 
-import functools
 import json
 import signal
 import sys
@@ -47,7 +46,10 @@ def main(megabytes: int, read: Read = extract, *, forks: bool = False, with_land
     confinement = confine(keep=(replies.fileno(),), with_landlock=with_landlock)
     limit_process(megabytes)
     write_frame(replies, *encode_reply(confinement))
-    article = functools.partial(_article, read)
+
+    def article(header: dict[str, Any], body: bytes) -> Article:
+        return read(_document(header, body), Extractor(header["extractor"]))
+
     while (frame := read_frame(requests)) is not None:
         header, body = json.loads(frame[0]), frame[1]
         signal.setitimer(signal.ITIMER_REAL, header["limit"] + _GRACE)
@@ -70,10 +72,6 @@ def _answer(work: Callable[[dict[str, Any], bytes], Reply], header: dict[str, An
         return Verdict(SkipReason.CRASHED, _REASONS[type(error)], retire=True)
     except Exception:  # any error of a parser costs only this page
         return Verdict(SkipReason.BROKEN, "an error in the parser")
-
-
-def _article(read: Read, header: dict[str, Any], body: bytes) -> Article:
-    return read(_document(header, body), Extractor(header["extractor"]))
 
 
 def _absence(header: dict[str, Any], body: bytes) -> Absence:

@@ -93,7 +93,7 @@ class SafeWeb(AbstractAsyncContextManager["SafeWeb"]):
         Raises:
             Unreadable: with the reason. No other exception is raised.
         """
-        return await self._fetch(url, knobs, _accept_any)
+        return await self._fetch(url, knobs, lambda declared, charset, head: declared)
 
     async def _fetch(self, url: str, knobs: ReadKnobs, check_type: TypeCheck) -> Document:
         try:
@@ -217,10 +217,6 @@ def _check_readable(declared: str, charset: str | None, head: bytes | None) -> s
         return readable_type(declared, charset, head)
     refuse_type(declared)
     return ""
-
-
-def _accept_any(declared: str, charset: str | None, head: bytes | None) -> str:
-    return declared
 
 
 class _TimeBudget:

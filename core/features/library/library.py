@@ -278,13 +278,9 @@ def _questions_about(documents: Iterable[LibraryDocument]) -> Iterable[str]:
     Documents with titles come first, then documents with only a file name.
     """
     titled_first = sorted((d for d in documents if d.passages), key=lambda document: not document.title)
-    titles = (one_line(document.title or _file_title(document.source), _TITLE) for document in titled_first)
+    names = (d.title or (d.source if "://" in d.source else PurePath(d.source).stem) for d in titled_first)
+    titles = (one_line(name, _TITLE) for name in names)
     return (f"What does “{title}” say?" for title in dict.fromkeys(filter(None, titles)))
-
-
-def _file_title(source: str) -> str:
-    """Return the name of a file without folder and extension, or an address unchanged."""
-    return source if "://" in source else PurePath(source).stem
 
 
 def document_filter(key: str) -> dict[str, str | int]:

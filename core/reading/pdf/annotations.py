@@ -3,6 +3,7 @@
 import ctypes
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 from core.reading.normalization import clean_line, normalize
@@ -112,11 +113,7 @@ def _field(raw: Any, annotation: Any, box: Box, text_page: Any, form: Any) -> st
 def _selected(raw: Any, annotation: Any, form: Any) -> Iterator[str]:
     for place in range(min(max(raw.FPDFAnnot_GetOptionCount(form, annotation), 0), _MOST)):
         if raw.FPDFAnnot_IsOptionSelected(form, annotation, place):
-            yield _option(raw, annotation, form, place)
-
-
-def _option(raw: Any, annotation: Any, form: Any, place: int) -> str:
-    return _text(lambda buffer, size: raw.FPDFAnnot_GetOptionLabel(form, annotation, place, buffer, size))
+            yield _text(partial(raw.FPDFAnnot_GetOptionLabel, form, annotation, place))
 
 
 def _beside(text_page: Any, box: Box, *, right: bool) -> str:

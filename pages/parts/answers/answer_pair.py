@@ -98,12 +98,12 @@ def _title(config: CompareConfig) -> str:
 # --- actions ----------------------------------------------------------------------------------------------
 
 
-def _name(side: str) -> str:
-    return f"{runtime.session_id()} {side} answer"
-
-
 def _begin(configs: Mapping[str, CompareConfig], ranked: Mapping[str, Run]) -> None:
-    names = {side: begin(_name(side), ranked[side], config.access) for side, config in configs.items()}
+    session = runtime.session_id()
+    names = {
+        side: begin(f"{session} {side} answer", ranked[side], config.access)
+        for side, config in configs.items()
+    }
     st.session_state[ANSWERS] = {side: name for side, name in names.items() if name}
 
 

@@ -6,7 +6,7 @@ from operator import attrgetter
 import streamlit as st
 from htpy import Element, b, div, span
 
-from core.analysis.rankings.ranked_passages import RankedPassage, ranked_passages
+from core.analysis.rankings.ranked_passages import ranked_passages
 from core.analysis.rankings.ranking_comparison import RankingDiff, compare_rankings
 from core.config.knob_changes import changes
 from core.run.state import Run
@@ -131,7 +131,11 @@ def _ranking(run: Run, side: str) -> None:
     note = f"{pluralize(len(table), 'passage')}, {context} in the context"
     note += f"; the first {MAX_ROWS:,} are listed" if len(table) > MAX_ROWS else ""
     markup.show(markup.section_heading(f"Ranking {SIDES[side]}", note))
-    scores = [name for name in ("cosine", "bm25", "fused", "rerank") if _has(table, name)]
+    scores = [
+        name
+        for name in ("cosine", "bm25", "fused", "rerank")
+        if any(getattr(row, name) is not None for row in table[:MAX_ROWS])
+    ]
     number, text = st.column_config.NumberColumn, st.column_config.TextColumn
     columns = {
         "rank": (number("rank", width=44), attrgetter("rank")),
@@ -144,7 +148,3 @@ def _ranking(run: Run, side: str) -> None:
         "source": (text("source"), attrgetter("site")),
     }
     page_frame.table(table[:MAX_ROWS], columns, f"ranking_{side}", alt=f"Ranking {SIDES[side]}")
-
-
-def _has(table: tuple[RankedPassage, ...], name: str) -> bool:
-    return any(getattr(row, name) is not None for row in table[:MAX_ROWS])

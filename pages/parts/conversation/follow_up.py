@@ -70,7 +70,7 @@ def follow_up(run: Run) -> None:
         elif not drafting.draft.done():
             text = f"Rewriting “{drafting.written}” so that it stands alone …"
             page_frame.waiting(drafting.draft.done, "edit_note", text, key="follow_up_waiting")
-            _cancel_button()
+            widgets.button("Cancel", "", _cancel, key="cancel_follow_up", type="tertiary")
         else:
             try:
                 draft = drafting.draft.result()
@@ -238,10 +238,6 @@ def _coverage(coverage: Coverage) -> Element:
         div(".terms")[terms],
         coverage.note and p[coverage.note],
     ]
-
-
-def _cancel_button() -> None:
-    widgets.button("Cancel", "", _cancel, key="cancel_follow_up", type="tertiary")
 
 
 def _cancel() -> None:

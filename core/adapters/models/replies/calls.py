@@ -57,7 +57,7 @@ class ToolCallAssembler:
         function = delta.get("function")
         holder = function if isinstance(function, dict) else delta
         named = function if isinstance(function, str) else holder.get("name")
-        call_id, name = content_text(delta.get("id")), self._name(content_text(named))
+        call_id, name = content_text(delta.get("id")), offered_name(content_text(named), self._names)
         arguments = next(
             (
                 written
@@ -106,10 +106,6 @@ class ToolCallAssembler:
         is_other = bool(call_id and part.id) or (not call_id and bool(part.name) and index is None)
         return begins and is_other and not arguments.startswith(part.arguments or "\0")
 
-    def _name(self, name: str) -> str:
-        """Find the offered name, without a server's additions."""
-        return offered_name(name, self._names)
-
     def _joined_name(self, name: str, piece: str) -> str:
         if not name or not piece or piece == name:
             return name or piece
@@ -124,7 +120,9 @@ class ToolCallAssembler:
 
     def calls(self) -> Sequence[ToolCall]:
         """Return the calls in the order of their indexes. A call with arguments and no name is `UNNAMED`."""
-        ordered = sorted(enumerate(self._parts), key=lambda item: (_order(item[1], item[0]), item[0]))
+        ordered = sorted(
+            enumerate(self._parts), key=lambda item: item[0] if item[1].index is None else item[1].index
+        )
         calls, ids = list[ToolCall](), set[str]()
         for number, (_, part) in enumerate(ordered):
             if not part.name and unwrapped(part.arguments) == "{}":
@@ -136,10 +134,6 @@ class ToolCallAssembler:
             function = FunctionCall(name=part.name or UNNAMED, arguments=unwrapped(part.arguments))
             calls.append(ToolCall(id=call_id, function=function))
         return calls
-
-
-def _order(part: _Part, place: int) -> int:
-    return place if part.index is None else part.index
 
 
 def _index(value: Any) -> int | None:

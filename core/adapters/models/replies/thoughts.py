@@ -141,7 +141,7 @@ class ThoughtSplitter:
             if (begun := self._bare_channel(final=final)) is None:
                 return
             place = begun
-        while mark := self._next_mark(place):
+        while mark := next_mark(self._buffer, place, self._family, calls=self._calls):
             decided = self._counts(mark, place, final=final)
             if decided is None:
                 yield from self._pass(self._buffer[place : mark.start])
@@ -176,9 +176,6 @@ class ThoughtSplitter:
         return None if not final and name.startswith(text) else 0
 
     # --- marks ---
-
-    def _next_mark(self, place: int) -> Mark | None:
-        return next_mark(self._buffer, place, self._family, calls=self._calls)
 
     def _counts(self, mark: Mark, place: int, *, final: bool) -> bool | None:
         """Check that a mark is used and not part of the text. None while that depends on later text."""

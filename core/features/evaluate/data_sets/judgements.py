@@ -101,7 +101,8 @@ def _divided_rows(text: str) -> Iterator[tuple[int, list[str]]]:
     numbered = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
     divide = _divider([line for _, line in numbered])
     for number, line in numbered:
-        if not _is_comment(cells := divide(line)):
+        cells = divide(line)
+        if not cells[0].startswith("#") or _is_judgement(cells):
             yield number, cells
 
 
@@ -202,10 +203,6 @@ def _places_of_five(rows: Sequence[Sequence[str]]) -> tuple[int, ...]:
     five = [cells for cells in rows if len(cells) == 5]
     trec = all(_ITERATION.fullmatch(cells[1]) and _GRADE.fullmatch(cells[3]) for cells in five)
     return _TREC if trec else (0, 1, 2)
-
-
-def _is_comment(cells: Sequence[str]) -> bool:
-    return cells[0].startswith("#") and not _is_judgement(cells)
 
 
 def _are_pairs(rows: Sequence[Sequence[str]]) -> bool:

@@ -32,7 +32,8 @@ def to_qrels(question: str, labels: Iterable[Label]) -> str:
     """Return one line per label, sorted by page and range."""
     ordered = sorted(labels, key=lambda label: (label.place.page, label.place.start, label.place.end))
     return "".join(
-        f"{question_id(question)} 0 {_document(label.place)} {int(label.grade)}\n" for label in ordered
+        f"{question_id(question)} 0 {page_name(label.place.page)}#char={label.place.start},{label.place.end} {int(label.grade)}\n"
+        for label in ordered
     )
 
 
@@ -58,10 +59,6 @@ def from_qrels(text: str, question: str, pages: Mapping[str, Page]) -> ImportedL
         else:
             labels.append(label(page, place, Grade(min(max(grade, 0), max(Grade)))))
     return ImportedLabels(labels=tuple(labels), other_questions=other_questions, other_pages=other_pages)
-
-
-def _document(place: Place) -> str:
-    return f"{page_name(place.page)}#char={place.start},{place.end}"
 
 
 def _parsed(line: str, number: int) -> tuple[str, Place, int]:

@@ -80,12 +80,12 @@ def normalized(text: str) -> str:
     This is SQuAD's normalisation (Rajpurkar et al. 2016), with the punctuation of all scripts as in MLQA (Lewis et al.
     2020).
     """
-    plain = "".join(character for character in text.lower() if not _is_punctuation(character))
+    plain = "".join(
+        character
+        for character in text.lower()
+        if character not in string.punctuation and not unicodedata.category(character).startswith("P")
+    )
     return " ".join(_ARTICLES.sub(" ", plain).split())
-
-
-def _is_punctuation(character: str) -> bool:
-    return character in string.punctuation or unicodedata.category(character).startswith("P")
 
 
 def _f1(answer: Sequence[str], reference: Sequence[str]) -> float:

@@ -44,8 +44,11 @@ async def sweep_workers(
         if scheduler:
             return DaskCluster(scheduler)
         processes = count or os.cpu_count() or 1
-        worth = processes > 1 and _rankings(data, tried) >= WORTH_PROCESSES
-        return LocalProcesses(processes, niceness=niceness) if worth else InProcess()
+        if processes > 1:
+            passages = sum(data.contents().characters / knobs.chunk.size for knobs in tried)
+            if len(data.questions) * passages >= WORTH_PROCESSES:
+                return LocalProcesses(processes, niceness=niceness)
+        return InProcess()
 
     with await asyncio.to_thread(opened) as workers:
         yield workers
@@ -99,8 +102,3 @@ def sweep_reranker(engine: Engine, tried: Sequence[Knobs], data: DataSet) -> Rer
     if reranker and any(knobs.rank.rerank for knobs in tried):
         engine.egress.require(reranker.identity, reranker.host, data.origins)
     return reranker
-
-
-def _rankings(data: DataSet, tried: Sequence[Knobs]) -> float:
-    """Estimate the passages to rank, counting each ranking."""
-    return len(data.questions) * sum(data.contents().characters / knobs.chunk.size for knobs in tried)

@@ -177,11 +177,10 @@ def _source(points: list[edge.ScoredPoint]) -> str:
 
 
 def _points(records: Sequence[edge.Record | edge.ScoredPoint]) -> dict[str, Any]:
-    return {"ids": [_id(point.id) for point in records], "payloads": [point.payload for point in records]}
-
-
-def _id(point: Any) -> int | str:
-    return point if isinstance(point, int) else str(point)
+    return {
+        "ids": [point.id if isinstance(point.id, int) else str(point.id) for point in records],
+        "payloads": [point.payload for point in records],
+    }
 
 
 def _filter(where: dict[str, Any] | None) -> edge.Filter | None:

@@ -54,7 +54,8 @@ def answer(shown: Sequence[AnsweredQuestion], opened: AnsweredQuestion, judged: 
         )
         left, right = st.columns([1.4, 1], gap="medium")
         with left:
-            markup.show(markup.section_heading("Answer", _note(opened)))
+            note = f"{text_length(opened.answer)}, {markup.duration(opened.seconds)}"
+            markup.show(markup.section_heading("Answer", note))
             with st.container(key="answer_body"):
                 numbers = range(1, len(opened.sources) + 1)
                 st.markdown(safe_markdown(opened.answer, numbers) or "No answer.", anchors=False)
@@ -75,10 +76,6 @@ def answer(shown: Sequence[AnsweredQuestion], opened: AnsweredQuestion, judged: 
         if judged:
             _judge(judged, verdicts.get(opened.id))
     browser.citation_clicks(cited, partial(st.session_state.__setitem__, CITED))
-
-
-def _note(opened: AnsweredQuestion) -> str:
-    return f"{text_length(opened.answer)}, {markup.duration(opened.seconds)}"
 
 
 def _where(opened: AnsweredQuestion) -> str:
