@@ -8,7 +8,7 @@ from core.model.library import DEFAULT_COLLECTION
 from core.text.display import embedder_name
 from core.text.markdown.safe_markdown import markdown_label
 from pages.parts import document_library, markup, runtime, widgets
-from pages.parts.library import add_documents, collection_search, document_table, document_view
+from pages.parts.library import add_documents, documents
 from pages.parts.problems import missing, problem, refusal
 
 LISTED = 10
@@ -115,18 +115,18 @@ if isinstance(collection, LibraryFailed):
     st.stop()
 
 if "document" in st.query_params or "passage" in st.query_params:
-    document_view.document(name)
+    documents.document(name)
 else:
     if collection:
         summary(collection)
-        document_table.reembed_offer(collection)
+        documents.reembed_offer(collection)
     add_documents.progress(ingest)
     if collection and collection.passages:
         listed, search, add = st.tabs(["Documents", "Search", "Add"], key="library_tabs")
         with listed:
-            document_table.documents(name)
+            documents.documents(name)
         with search:
-            collection_search.search(name)
+            documents.search(name)
         with add:
             add_documents.form(name)
     else:

@@ -1,10 +1,16 @@
-"""Office packages made ready for conversion: text levels written out, slides marked, media left out."""
+"""Office packages made ready for conversion: text levels written out, slides marked, media left out.
+
+Elements that the conversion library drops or misreads become plain ones: signs of symbol fonts, fields of forms, text
+boxes inside of sentences, rows or cells in content controls, and values as charts and sheets show them.
+"""
 
 import io
 import re
 import zipfile
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from typing import Any
 
 from lxml import etree
@@ -14,13 +20,6 @@ from core.reading import file_types
 from core.reading.office import raised_text
 from core.reading.office.package import Package
 from core.reading.office.safe_xml import attribute, local, xml_tree
-from core.reading.office.shown_values import (
-    duration_formats,
-    remove_hidden_cells,
-    show_chart_values,
-    show_durations,
-)
-from core.reading.office.word_elements import REWRITTEN, rewrite_elements
 
 SLIDE_MARK = re.compile("\ue000(\\d+)(h?)\ue001")
 """The text of a mark before each slide: its number, and whether it is hidden."""
@@ -46,8 +45,33 @@ _STRINGS = re.compile(r"xl/(?:sharedStrings|worksheets/[^/]+)\.xml")
 _CHARTS = re.compile(r"(?:ppt|word|xl)/charts/chart[^/]*\.xml")
 _ESCAPE = re.compile(rb"_x([0-9A-Fa-f]{4})_")
 """A character that a cell's text writes by its code, such as a line end."""
-_STYLED = (b"vertAlign", b"position", b"vanish", b"ruby", b"tblHeader", *REWRITTEN)
+_REWRITTEN = (b"noBreakHyphen", b":sym ", b"ffData", b"txbxContent", b"sdtContent", b"customXml", b"textpath")
+"""Names of the elements that `rewrite_elements` replaces."""
+_STYLED = (b"vertAlign", b"position", b"vanish", b"ruby", b"tblHeader", *_REWRITTEN)
 _RICH = (b"vertAlign", b"rPh")
+_BOXES = ("☐", "☒")
+_OFF = ("0", "false", "off")
+_UNKNOWN_SIGN = "\ufffd"
+# Symbol, from 0x21 and from 0xA1. A blank has no character of its own.
+_SYMBOL = (
+    "!∀#∃%&∋()∗+,−./0123456789:;<=>?≅ΑΒΧΔΕΦΓΗΙϑΚΛΜΝΟΠΘΡΣΤΥςΩΞΨΖ[∴]⊥_ αβχδεφγηιϕκλμνοπθρστυϖωξψζ{|}∼",
+    "ϒ′≤⁄∞ƒ♣♦♥♠↔←↑→↓°±″≥×∝∂•÷≠≡≈…  ↵ℵℑℜ℘⊗⊕∅∩∪⊃⊇⊄⊂⊆∈∉∠∇®©™∏√⋅¬∧∨⇔⇐⇑⇒⇓◊〈®©™∑           〉∫⌠ ⌡",
+)
+_WINGDINGS = {
+    0x6C: "●", 0x6E: "■", 0x6F: "☐", 0x71: "☐", 0x72: "☐", 0x76: "❖", 0x78: "☒", 0x9F: "•", 0xA7: "▪", 0xA8: "☐",
+    0xD8: "➢", 0xDF: "←", 0xE0: "→", 0xE8: "➔", 0xF0: "⇨", 0xFB: "✗", 0xFC: "✓", 0xFD: "☒", 0xFE: "☑",
+}  # fmt: skip
+_HIDDEN = ("collapse", "filter")
+_LITERALS = re.compile(r'"[^"]*"|\\.|\[[^\]]*\]|_.')
+_DECIMALS = re.compile(r"\.([0#?]*)")
+_DATE = re.compile(r"[dy]", re.IGNORECASE)
+_DURATION = re.compile(
+    r"(?:(?P<hours>\[h+\]|h+):)?(?P<minutes>\[m+\]|m+)(?::(?P<seconds>s+)(?:\.(?P<places>0+))?)?|(?P<all>\[s+\])",
+    re.IGNORECASE,
+)
+_GENERAL = "general"
+_EPOCH, _EPOCH_1904 = datetime(1899, 12, 30), datetime(1904, 1, 1)
+_LAST_DAY = 2_958_465
 
 
 @dataclass(slots=True)
@@ -232,3 +256,203 @@ def _name_chart(root: Any) -> None:
     for words in root.iterfind("{*}chart/{*}title//{*}t"):
         words.text = f"Chart: {words.text or ''}"
         return
+
+
+def rewrite_elements(root: Any) -> None:
+    """Rewrite a part of a Word document."""
+    for hyphen in list(root.iter("{*}noBreakHyphen")):
+        _become_text(hyphen, "-")
+    for sign in list(root.iter("{*}sym")):
+        _become_text(sign, _sign(attribute(sign, "font"), attribute(sign, "char")))
+    for data in list(root.iter("{*}ffData")):
+        _write_field(data)
+    for wrapper in list(root.iter("{*}sdt", "{*}customXml")):
+        if local(wrapper.getparent()) in ("tbl", "tr"):
+            _unwrap(wrapper)
+    for path in list(root.iter("{*}textpath")):
+        _write_word_art(path)
+    for box in reversed(list(root.iter("{*}txbxContent"))):
+        _move_behind(box)
+
+
+def _become_text(element: Any, text: str) -> None:
+    element.tag = f"{{{etree.QName(element).namespace}}}t"
+    element.text = text
+
+
+def _sign(font: str, code: str) -> str:
+    """Return the character of a sign in a font of symbols. Codes may stand in the private area of Unicode."""
+    try:
+        number = int(code, 16)
+    except ValueError:
+        return _UNKNOWN_SIGN
+    if not 0xF000 <= number <= 0xF0FF and number > 0xFF:
+        return chr(number) if number < 0xD800 or 0xF900 <= number < 0xFFFF else _UNKNOWN_SIGN
+    place = number & 0xFF
+    if font.casefold() == "wingdings":
+        return _WINGDINGS.get(place, _UNKNOWN_SIGN)
+    if font.casefold() != "symbol":
+        return _UNKNOWN_SIGN if number > 0xFF else chr(number)
+    row, column = (_SYMBOL[1], place - 0xA1) if place > 0x80 else (_SYMBOL[0], place - 0x21)
+    sign = row[column] if 0 <= column < len(row) else " "
+    return sign if sign != " " or place == 0x20 else _UNKNOWN_SIGN
+
+
+def _write_field(data: Any) -> None:
+    """Write the state of a check box, or the choice of a list, before the field."""
+    run = next(data.iterancestors("{*}r"), None)
+    box, choices = data.find("{*}checkBox"), data.find("{*}ddList")
+    text = ""
+    if box is not None:
+        state = box.find("{*}checked")
+        state = box.find("{*}default") if state is None else state
+        text = _BOXES[state is not None and attribute(state, "val") not in _OFF]
+    elif choices is not None:
+        chosen, entries = choices.find("{*}result"), choices.findall("{*}listEntry")
+        number = attribute(chosen, "val") if chosen is not None else "0"
+        place = int(number) if number.isdecimal() else 0
+        text = attribute(entries[place], "val") if place < len(entries) else ""
+    if run is not None and text:
+        shown = etree.Element(run.tag)
+        _become_text(etree.SubElement(shown, run.tag), text)
+        run.addprevious(shown)
+
+
+def _write_word_art(path: Any) -> None:
+    """Write the text of an old drawing of letters where it hangs."""
+    run = next(path.iterancestors("{*}r"), None)
+    if run is not None and (text := attribute(path, "string")):
+        shown = etree.Element(run.tag)
+        _become_text(etree.SubElement(shown, run.tag), text)
+        run.addprevious(shown)
+
+
+def _unwrap(wrapper: Any) -> None:
+    content = wrapper.find("{*}sdtContent") if local(wrapper) == "sdt" else wrapper
+    for inner in list(content if content is not None else ()):
+        wrapper.addprevious(inner)
+    wrapper.getparent().remove(wrapper)
+
+
+def _move_behind(box: Any) -> None:
+    """Move the text of a box behind the paragraph that it hangs in. An older form of the same box is removed."""
+    paragraphs = list(box.iterancestors("{*}p"))
+    parent = box.getparent()
+    if parent is None or not paragraphs:
+        return
+    if next(box.iterancestors("{*}Fallback"), None) is None:
+        for inner in reversed(list(box)):
+            paragraphs[-1].addnext(inner)
+    parent.remove(box)
+
+
+def show_chart_values(root: Any) -> None:
+    """Write percentages and dates of a chart as its format shows them. Other numbers stay as they are."""
+    switch = root.find("{*}date1904")
+    epoch = _EPOCH_1904 if switch is not None and attribute(switch, "val") not in ("0", "false") else _EPOCH
+    for cache in root.iter("{*}numCache"):
+        code = cache.findtext("{*}formatCode") or ""
+        for point in cache.iterfind("{*}pt"):
+            value = point.find("{*}v")
+            if value is not None and value.text:
+                value.text = _shown(value.text, attribute(point, "formatCode") or code, epoch)
+
+
+def _shown(value: str, code: str, epoch: datetime) -> str:
+    code = _LITERALS.sub("", code).partition(";")[0]
+    try:
+        number = float(value)
+    except ValueError:
+        return value
+    if "%" in code:
+        decimals = _DECIMALS.search(code)
+        return f"{number:.{len(decimals[1]) if decimals else 0}%}"
+    if code.lower() != _GENERAL and _DATE.search(code) and 0 < number <= _LAST_DAY:
+        return (epoch + timedelta(days=number)).isoformat(" ", "minutes").removesuffix(" 00:00")
+    return value
+
+
+def duration_formats(styles: Any) -> dict[str, re.Match[str]]:
+    """Return the formats of durations that the library lacks, by the number of the cell's style.
+
+    They count minutes or seconds beyond an hour, or show parts of a second.
+    """
+    codes = {attribute(each, "numFmtId"): attribute(each, "formatCode") for each in styles.iter("{*}numFmt")}
+    formats: dict[str, re.Match[str]] = {}
+    for number, cell in enumerate(styles.iterfind("{*}cellXfs/{*}xf")):
+        code = codes.get(attribute(cell, "numFmtId"), "").partition(";")[0]
+        form = _DURATION.fullmatch(code)
+        if form and (form["all"] or form["places"] or form["minutes"].startswith("[")):
+            formats[str(number)] = form
+    return formats
+
+
+def show_durations(root: Any, formats: dict[str, re.Match[str]]) -> None:
+    """Write the durations of a worksheet in these formats as text."""
+    for cell in root.iter("{*}c"):
+        form, value = formats.get(attribute(cell, "s")), cell.find("{*}v")
+        if form and value is not None and attribute(cell, "t") in ("", "n"):
+            try:
+                value.text = _duration(float(value.text or ""), form)
+            except ValueError:
+                continue
+            cell.set("t", "str")
+
+
+def _duration(days: float, form: re.Match[str]) -> str:
+    places = len(form["places"] or "")
+    seconds = round(abs(days) * 86_400, places)
+    sign = "-" if days < 0 else ""
+    if form["all"]:
+        return f"{sign}{seconds:.0f}"
+    hours, minutes = divmod(int(seconds // 60), 60)
+    if form["minutes"].startswith("["):
+        hours, minutes = 0, hours * 60 + minutes
+    elif form["hours"] and not form["hours"].startswith("["):
+        hours %= 24
+    shown = f"{hours}:{minutes:02}" if form["hours"] else f"{minutes:02}"
+    width = 2 + (places + 1 if places else 0)
+    return sign + shown + (f":{seconds % 60:0{width}.{places}f}" if form["seconds"] else "")
+
+
+def remove_hidden_cells(root: Any) -> Counter[str]:
+    """Remove the hidden rows and columns of the sheets of an OpenDocument file, and count those with text."""
+    counts: Counter[str] = Counter()
+    for table in root.iterfind("{*}body/{*}spreadsheet/{*}table"):
+        for row in list(table.iter("{*}table-row")):
+            if attribute(row, "visibility") in _HIDDEN:
+                counts["hidden row"] += _has_text(row) * _repeated(row, "rows")
+                row.getparent().remove(row)
+        hidden = [
+            places
+            for column, places in _placed(table.iter("{*}table-column"))
+            if attribute(column, "visibility") in _HIDDEN
+        ]
+        counted = dict.fromkeys(hidden, False)
+        for row in table.iter("{*}table-row") if hidden else ():
+            cells = (cell for cell in list(row) if local(cell) in ("table-cell", "covered-table-cell"))
+            for cell, places in _placed(cells):
+                within = [each for each in hidden if each.start <= places.start and places.stop <= each.stop]
+                if within:
+                    counted[within[0]] |= _has_text(cell)
+                    row.remove(cell)
+        counts["hidden column"] += sum(len(places) for places, text in counted.items() if text)
+    return counts
+
+
+def _has_text(element: Any) -> bool:
+    return any(text.strip() for text in element.itertext())
+
+
+def _repeated(element: Any, what: str) -> int:
+    number = attribute(element, f"number-{what}-repeated")
+    return int(number) if number.isdecimal() else 1
+
+
+def _placed(elements: Iterator[Any]) -> Iterator[tuple[Any, range]]:
+    """Yield columns or cells with the columns that they fill."""
+    start = 0
+    for element in elements:
+        stop = start + _repeated(element, "columns")
+        yield element, range(start, stop)
+        start = stop

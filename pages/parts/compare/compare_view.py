@@ -3,22 +3,35 @@
 from collections.abc import Mapping
 from operator import attrgetter
 
+import orjson
 import streamlit as st
-from htpy import Element, b, div, span
+from htpy import Element, Node, b, bdi, div, li, span, ul
 
+from core.analysis.change_document import SIGNS, change_document, kind_counts
 from core.analysis.rankings.ranked_passages import ranked_passages
 from core.analysis.rankings.ranking_comparison import RankingDiff, compare_rankings
+from core.analysis.run_changes import ChangeKind, PageChange, PassageChange, RunChanges, run_changes
 from core.config.knob_changes import changes
+from core.features.share.answer_export import export_name
+from core.model.passage_urls import site
 from core.run.state import Run
-from core.text.sanitize import plural, pluralize
+from core.text.sanitize import folded_question, json_without_surrogates, one_line, plural, pluralize
 from pages.parts import address, markup, page_frame, runtime, widgets
+from pages.parts.answers.answer_diff import SIGNS as DIFF_SIGNS
+from pages.parts.answers.answer_diff import TAGS
 from pages.parts.answers.answer_pair import AnswerPair
 from pages.parts.compare import compare_config, compare_controls, rank_changes
 from pages.parts.compare.compare_config import SIDES, CompareConfig
 from pages.parts.compare.rank_lines import rank_lines
-from pages.parts.compare.what_is_new import what_is_new
+from pages.parts.problems import errors_inline
 
 MAX_ROWS = 1000
+CLASSES = {
+    ChangeKind.NEW: "added",
+    ChangeKind.GONE: "removed",
+    ChangeKind.CHANGED: "common",
+    ChangeKind.MOVED: "common",
+}
 
 
 def view(run: Run) -> None:
@@ -97,7 +110,6 @@ def _use(run: Run, config: CompareConfig) -> None:
 
 
 def _ranks(difference: RankingDiff) -> None:
-    """Draw the ranks of the sources, from A to B."""
     with st.container(key="rank_lines"):
         markup.show(markup.section_heading("Rank of each source"), rank_lines(difference.changes))
 
@@ -125,7 +137,6 @@ def _measures(difference: RankingDiff, ranked: Mapping[str, Run]) -> None:
 
 
 def _ranking(run: Run, side: str) -> None:
-    """One side's ranking as a table."""
     table = ranked_passages(run)
     context = len(run.ranking.context) if run.ranking else 0
     note = f"{pluralize(len(table), 'passage')}, {context} in the context"
@@ -148,3 +159,73 @@ def _ranking(run: Run, side: str) -> None:
         "source": (text("source"), attrgetter("site")),
     }
     page_frame.table(table[:MAX_ROWS], columns, f"ranking_{side}", alt=f"Ranking {SIDES[side]}")
+
+
+@errors_inline
+def what_is_new(before: Run, after: Run) -> None:
+    """Draw new sources and pages, if both runs asked one question. The answers are compared elsewhere."""
+    if before.id == after.id or folded_question(before.question) != folded_question(after.question):
+        return
+    changes = run_changes(before, after)
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="what_is_new_head"):
+        markup.show(markup.section_heading("What is new", "from A to B, as each run ended"), width="stretch")
+        widgets.download_button(
+            "Export",
+            lambda: orjson.dumps(
+                json_without_surrogates(change_document(changes)), option=orjson.OPT_INDENT_2
+            ),
+            export_name(after.question, "-changes.json"),
+            "application/json",
+            type="tertiary",
+            key="what_is_new_export",
+            help="All changes as JSON: sources, passages, pages, ranks and sentences of the answer",
+        )
+    items = [*(_source(changes, change) for change in changes.sources), *map(_page, changes.pages)]
+    with st.container(key="what_is_new"):
+        markup.show(
+            markup.verdict(_summary(changes)),
+            markup.region("oq-text diff flow", "What is new")[ul[items]] if items else None,
+        )
+
+
+def _summary(changes: RunChanges) -> str:
+    parts = [
+        *kind_counts("source", changes.sources),
+        *kind_counts("page", changes.pages),
+        *kind_counts("passage", changes.passages),
+    ]
+    answer = f"{changes.scores.answer:.0%} of the answer is other sentences" if changes.scores.answer else ""
+    return (
+        f"{'; '.join(filter(None, (*parts, answer))) or 'Nothing: pages, sources and answer are the same'}."
+    )
+
+
+def _source(changes: RunChanges, change: PassageChange) -> Element:
+    source = changes.source(change)
+    title = [
+        f"Source {source.number}: ",
+        bdi[one_line(source.title, 80)],
+        f", {source.site or site(source.url)}",
+    ]
+    return _item(
+        change.kind,
+        title,
+        *(
+            (span[" "], b(aria_hidden="true")[DIFF_SIGNS[piece.kind]], bdi[TAGS[piece.kind][piece.text]])
+            for piece in change.pieces
+        ),
+    )
+
+
+def _page(change: PageChange) -> Element:
+    reason = f" ({one_line(change.reason, 120)})" if change.reason else ""
+    title = ["Page: ", bdi[one_line(change.page.title, 80)], f", {site(change.page.url)}{reason}"]
+    return _item(change.kind, title)
+
+
+def _item(kind: ChangeKind, title: Node, *pieces: tuple[Element, ...]) -> Element:
+    """Return a list item with a sign. A screen reader reads the sign as a word."""
+    return li(class_=CLASSES[kind])[
+        b(aria_hidden="true")[SIGNS[kind].replace("-", "−")],
+        span[span(".oq-unseen")[f"{kind}: "], title, pieces],
+    ]

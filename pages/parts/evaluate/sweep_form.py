@@ -10,15 +10,15 @@ from core.config.clusters import UNENCRYPTED, is_encrypted
 from core.config.knobs import Knobs
 from core.config.permissions import Action
 from core.config.prices import Cost
+from core.config.schema import Parameter, parameters
 from core.errors import BadInput, OpenQueryError
 from core.features.evaluate.services.experiments import Experiments
-from core.features.evaluate.sweep import SETTINGS_LIMIT, combinations
+from core.features.evaluate.sweep import SETTINGS_LIMIT, SWEPT, combinations
 from core.features.evaluate.sweep_cost import DataSetSummary, SweepCost
 from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import pluralize
 from pages.parts import markup, runtime, widgets
-from pages.parts.evaluate import data_set_form, knob_rows
-from pages.parts.evaluate.knob_rows import Swept
+from pages.parts.evaluate import data_set_form
 
 SAMPLE = 45
 """Settings in a sample, which larger sweeps offer."""
@@ -29,6 +29,13 @@ LABELS_ALONE = (
     "On a shared server you can measure settings on passages that you have labelled on the Ask page. Experiments "
     "over other data sets are started from the command line: openquery eval run."
 )
+ROWS = ("rank.strategy", "chunk.boundary", "chunk.size", "chunk.overlap", "rank.rerank", "rank.top_k")
+"""Knobs shown at first."""
+ALL_CHOSEN = ("rank.strategy",)
+"""Knobs with all values chosen at first."""
+NO_RERANKER = "No reranking model is connected (OPENQUERY_RERANK_URL, or OPENQUERY_RERANK_MODEL=local)."
+
+Swept = dict[str, dict[str, list[Any]]]
 
 
 def form(experiments: Experiments, offered: list[str]) -> None:
@@ -38,7 +45,7 @@ def form(experiments: Experiments, offered: list[str]) -> None:
         with st.container(border=True, key="data_set"):
             data, summary = data_set_form.choose(experiments, offered)
         with st.container(border=True, key="knobs_to_try", gap="small"):
-            swept, faults = knob_rows.choose(experiments)
+            swept, faults = _choose_knobs(experiments)
     with right, st.container(border=True, key="sweep_cost"):
         _before_it_starts(experiments, data, summary, swept, faults)
 
@@ -62,7 +69,7 @@ def _before_it_starts(
         if summary and settings:
             cost = experiments.cost(summary, settings, processes)
             with figures:
-                markup.show(*_cost(summary, cost, knob_rows.factors(swept)))
+                markup.show(*_cost(summary, cost, factors(swept)))
     except OpenQueryError as error:
         faults = (*faults, str(error))
     for fault in faults:
@@ -217,3 +224,94 @@ def _start(experiments: Experiments, data: str, swept: Swept, options: dict[str,
         if options["scheduler"]:
             runtime.caller().require(Action.NAME_SERVERS)
         open_experiment(experiments.start(data, swept, runtime.label_user(), **options))
+
+
+def _choose_knobs(experiments: Experiments) -> tuple[Swept, tuple[str, ...]]:
+    """Draw the rows, and return the chosen values and faults.
+
+    Values are by group and name. Faults concern typed values.
+    """
+    swept: Swept = {}
+    faults: list[str] = []
+    markup.show(markup.numbered(2, "Knobs", "any of them may take several values; ◆ is the default"))
+    rows = [
+        row
+        for row in parameters()
+        if row.group in SWEPT and (row.enum or row.type != "string") and not row.items
+    ]
+    for path in ROWS:
+        _row(experiments, next(row for row in rows if row.path == path), swept, faults)
+    with st.expander("Text around, weights, diversity and more: as in the defaults", key="more_knobs"):
+        for parameter in rows:
+            if parameter.path not in ROWS:
+                _row(experiments, parameter, swept, faults)
+    return swept, tuple(faults)
+
+
+def _row(experiments: Experiments, knob: Parameter, swept: Swept, faults: list[str]) -> None:
+    """Draw a knob, and add its values to `swept` unless only the default is chosen."""
+    title, numbers = knob.title, knob.control.sweep or (knob.default,)
+    key = f"evaluate_{knob.group}_{knob.name}"
+    if knob.path == "rank.rerank" and not experiments.has_reranker:
+        markup.show(p(".oq-unavailable")[span[title], span[NO_RERANKER]])
+        return
+    values: list[Any] = [False, True] if knob.type == "boolean" else list(knob.enum or numbers)
+    with st.container(key=f"{key}_row", horizontal=True, vertical_alignment="center", gap="small"):
+        chosen = st.pills(
+            title,
+            values,
+            selection_mode="multi",
+            default=values if knob.path in ALL_CHOSEN else [knob.default],
+            key=key,
+            format_func=lambda value: f"{'◆ ' * (value == knob.default)}{knob.value_text(value)}",
+            help=knob.description,
+            persist_state="session",
+        )
+        if knob.type in ("integer", "number"):
+            typed = st.text_input(
+                f"Other values: {title}",
+                key=f"{key}_other",
+                placeholder="add values: 1, 2",
+                max_chars=200,
+                width=130,
+                label_visibility="collapsed",
+                persist_state="session",
+            )
+            try:
+                chosen = [*chosen, *_numbers(knob, typed)]
+            except BadInput as error:
+                faults.append(f"{title}: {error}")
+        chosen = list(dict.fromkeys(chosen)) or [knob.default]
+        markup.show(span(".oq-times")[f"× {len(chosen)}" if len(chosen) > 1 else "1 value"], width="content")
+    if chosen != [knob.default]:
+        swept.setdefault(knob.group, {})[knob.name] = sorted(chosen) if knob.type != "string" else chosen
+
+
+def _numbers(knob: Parameter, text: str) -> list[float]:
+    """The numbers that were typed, separated by commas.
+
+    Raises:
+        BadInput: when something else was typed, or a number is out of bounds.
+    """
+    kind = int if knob.type == "integer" else float
+    try:
+        values = [kind(part) for part in text.split(",") if part.strip()]
+    except ValueError:
+        whole = "whole numbers" if kind is int else "numbers"
+        raise BadInput(
+            f"{text[:40]!r} is no list of {whole}.", hint=f"An example: {knob.default:g}."
+        ) from None
+    low, high = knob.minimum, knob.maximum
+    for number in values:
+        if low is not None and high is not None and not low <= number <= high:
+            raise BadInput(f"{number:g} is out of bounds.", hint=f"Use {low:g} to {high:g}.")
+    return values
+
+
+def factors(swept: Swept) -> str:
+    """Return the number of values per knob as `3 × 5`.
+
+    Returns "" unless several knobs have several values.
+    """
+    counts = [len(values) for group in swept.values() for values in group.values() if len(values) > 1]
+    return " × ".join(map(str, counts)) if len(counts) > 1 else ""

@@ -5,8 +5,7 @@ from collections.abc import AsyncIterator
 import httpx
 import pytest
 
-from core.adapters.search.searxng import SearxNG
-from core.adapters.search.searxng_requests import HEADERS
+from core.adapters.search.searxng import HEADERS, SearxNG
 from core.config.knobs import SafeSearch, SearchKnobs, TimeRange
 from core.errors import SearchFailed
 from tests.services.searxng import RealSearxNG, hit, limiting_searxng, real_searxng

@@ -1,8 +1,8 @@
-"""A run as `POST /research` and `GET /runs/{id}` give it, with the tokens that it took."""
+"""A run and a conversation as replies give them: in short with the tokens used, and whole."""
 
-from typing import Any
+from typing import Any, Literal
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict
 
 from core.analysis.run_activity import can_quote, waiting_for
 from core.analysis.run_usage import run_usage
@@ -14,6 +14,8 @@ from core.model import AnswerKind, Phase, Usage, readable
 from core.run.reports.plan_events import PlanProposed
 from core.run.reports.sections import SectionState
 from core.run.state import Run, RunStatus
+
+Parts = list[dict[str, Any]]
 
 
 class RunSource(BaseModel):
@@ -216,3 +218,66 @@ def run_view(run: Run, prices: Prices, unsaved: str = "", now: float | None = No
         can_quote=can_quote(run),
         error=run.error and copied(RunError, run.error),
     )
+
+
+class WholeRun(BaseModel):
+    """A run in the format of the history's exports. Fields that are not named here are results of its stages."""
+
+    model_config = ConfigDict(extra="allow")
+
+    format: Literal["openquery-run"]
+    version: int
+    id: str
+    question: str
+    knobs: dict[str, Any]
+    started: str
+    status: RunStatus
+    seconds: float
+    queries: Parts
+    replies: Parts
+    search_faults: Parts
+    hits: Parts
+    pages: Parts
+    skips: Parts
+    index: dict[str, Any] | None
+    """The passages, without their vectors."""
+    ranking: dict[str, Any] | None
+    sources: Parts
+    text: str
+    """The answer so far."""
+    answer: dict[str, Any] | None
+    notices: Parts
+    error: dict[str, Any] | None
+
+
+class ConversationTurn(BaseModel):
+    """A question of a conversation, with its answer."""
+
+    run: str
+    asked: str
+    written: str
+    question: str
+    answer_from: str | None
+    coverage: float | None
+    answer: str
+    cited: list[int]
+    sources: list[int]
+    notes: list[str]
+
+
+class ConversationSource(BaseModel):
+    """A source of a conversation."""
+
+    number: int
+    title: str
+    url: str
+    text: str
+
+
+class Conversation(BaseModel):
+    """The questions and answers of a conversation, with one list of sources."""
+
+    format: str
+    conversation: str
+    turns: list[ConversationTurn]
+    sources: list[ConversationSource]

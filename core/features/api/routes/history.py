@@ -19,8 +19,7 @@ from core.config.access import Access
 from core.config.permissions import Action, Caller
 from core.errors import BadInput
 from core.features.api.responses.agent_messages import AgentResponse, agent_response
-from core.features.api.responses.run_view import RunView, run_view
-from core.features.api.responses.whole_run import Conversation, WholeRun
+from core.features.api.responses.run_view import Conversation, RunView, WholeRun, run_view
 from core.features.api.service import CallerOf, Service, ServiceOf, SessionOf
 from core.features.api.sessions import Session
 from core.features.api.strict_json import Strict, StrictRoute, copied
@@ -260,7 +259,6 @@ async def _continued(
 
 
 async def _view(service: Service, run: Run) -> RunView:
-    """Return the run in short, with its present wait."""
     return run_view(run, service.prices, await service.unsaved(run.id), service.runs.clock(run))
 
 
