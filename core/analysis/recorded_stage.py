@@ -110,7 +110,6 @@ def cut_stage(recorded: RecordedRun, cut: Run) -> dict[str, Any]:
 
 
 def _played(run: Run) -> Callable[[float], float]:
-    """Return a function from real to played seconds."""
     spans = run.timeline.phases
     ended = sorted(
         (span.end, phase) for phase, span in spans.items() if phase in LEAST_SECONDS and span.end is not None

@@ -125,7 +125,6 @@ def _steps_made(run: Run) -> int:
 
 
 def _limit(context: RunContext) -> str:
-    """Return the reached limit as a sentence, or ""."""
     run, knobs, budget = context.run, context.knobs, context.budget
     if _steps_made(run) >= knobs.run.max_steps:
         return f"The limit of {pluralize(knobs.run.max_steps, 'step')} is reached."
@@ -138,7 +137,6 @@ def _limit(context: RunContext) -> str:
 
 
 def _undone(run: Run, limit: str) -> e.Note:
-    """Return the note that a limit ended the loop."""
     calls = [one_line(f"{call.function.name} {call.function.arguments}", 80) for call in _pending(run)]
     more = f" and {len(calls) - _NAMED:,} more" if len(calls) > _NAMED else ""
     undone = f" Not done: {'; '.join(calls[:_NAMED])}{more}." if calls else ""
@@ -149,7 +147,6 @@ def _undone(run: Run, limit: str) -> e.Note:
 
 
 async def _read_what_was_found(context: RunContext, tools: Toolbox) -> None:
-    """Read the agent's hits, or search the question."""
     hits = context.run.hits
     fallback = "those that its searches found were read" if hits else "the question itself was searched"
     context.emit(e.Note(Phase.READ, f"The agent had opened no page, so {fallback}."))

@@ -88,7 +88,6 @@ def _admitted_chat(client: ClientRequest, ports: Ports) -> tuple[Chat | None, st
 
 
 async def _written(context: RunContext, client: ClientRequest, chat: Chat) -> Answer | None:
-    """Return the chat model's reply, or None without time or budget."""
     knobs, emit, run, budget = context.knobs, context.emit, context.run, context.budget
     messages = tuple(_messages(client))
     run_budget = RunBudget(knobs=knobs.run, prices=context.ports.prices, run=run, since=run.before)
@@ -100,7 +99,6 @@ async def _written(context: RunContext, client: ClientRequest, chat: Chat) -> An
 
 
 def _messages(client: ClientRequest) -> Iterator[Message]:
-    """Yield the rules, history and task for a request."""
     instructions = sanitize(client.instructions)
     yield Message(role="system", content=f"{_RULES}\n\n{instructions}".strip())
     for exchange in recent(client.history, HISTORY_TOKENS):

@@ -249,7 +249,6 @@ class Toolbox:
             raise BadInput(UNKNOWN_WORDS)
 
     def _best(self, keys: Collection[str]) -> list[Passage]:
-        """Return the best passages of these pages."""
         run = self._recorder.run
         if run.index is None or run.ranking is None:
             return []
@@ -282,7 +281,6 @@ def _places(passage: Passage) -> tuple[Place, ...]:
 
 
 def _title(page: Hit | Page) -> str:
-    """Return title and address on two lines."""
     return f"{one_line(page.title) or '(no title)'}\n{one_line(page.url, 2_000)}"
 
 

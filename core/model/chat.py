@@ -107,7 +107,6 @@ class ToolCall:
 
 
 def _function_of(value: Any) -> dict[str, Any]:
-    """Return the function of a tool's or tool call's JSON."""
     function = value.get("function") if isinstance(value, dict) else None
     if not isinstance(function, dict) or value.get("type", "function") != "function":
         raise ValueError("a tool is an object with type function and a function")

@@ -242,7 +242,6 @@ def _json_feed(feed: dict[str, Any]) -> Article:
 
 
 def _json_entry(item: dict[str, Any]) -> str:
-    """Return an entry's title, then its text."""
     title, text, html, summary = (
         item.get(name) for name in ("title", "content_text", "content_html", "summary")
     )
@@ -333,7 +332,6 @@ def _name(element: Any) -> str:
 
 
 def _entry_texts(entry: Any) -> Iterator[str]:
-    """Yield an entry's title, then its longest text."""
     texts: dict[str, str] = {}
     for child in entry:
         name = _name(child)

@@ -172,7 +172,6 @@ def _with_ranking_of(run: Run, other: Run) -> Run:
 
 
 def _with_answer_of(run: Run, other: Run) -> Run:
-    """Return the run with the answers of `other`."""
     return _with_fields_of(run, other, _ANSWER_FIELDS)
 
 

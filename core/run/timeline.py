@@ -254,7 +254,6 @@ def _clipped(interval: _Interval, whole: _Interval) -> _Interval:
 
 
 def _without(interval: _Interval, holes: Iterable[_Interval]) -> list[_Interval]:
-    """Return the parts of an interval outside of the holes."""
     remaining = []
     start, end = interval
     for first, last in sorted(holes):

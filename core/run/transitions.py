@@ -164,7 +164,6 @@ def folded_calls(run: RunValues, record: e.Record) -> tuple[ModelCall, ...]:
 
 
 def _with_answer(run: RunValues) -> tuple[ModelCall, ...]:
-    """Add the written text to the latest answer call."""
     return _changed(
         run.calls,
         lambda call: call.purpose is e.Purpose.ANSWER and not call.text and call is run.calls[-1],

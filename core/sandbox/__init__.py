@@ -72,7 +72,6 @@ def confine(
 
 
 def _python_files() -> list[Path]:
-    """Return the paths of this interpreter and package."""
     prefixes = {Path(prefix).resolve() for prefix in (sys.prefix, sys.base_prefix, sys.exec_prefix)}
     entries = {Path(entry).resolve() for entry in sys.path if entry}
     folders = [path for path in entries if _installed(path, prefixes)]

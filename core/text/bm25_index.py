@@ -101,7 +101,6 @@ class Bm25Index:
         return hashed
 
     def _weighted(self, number: int) -> Scores:
-        """Return the score of a stem for each text."""
         total = len(self.lengths)
         norm = (K1 * (1 - B + B * self.lengths / self.lengths.mean())).astype(np.float32)
         times = np.bincount(self._rows_with(number), minlength=total).astype(np.float32)
@@ -110,7 +109,6 @@ class Bm25Index:
         return weighted
 
     def _rows_with(self, number: int) -> NDArray[np.int32]:
-        """Return the row of every word with this stem."""
         # With the same type, because NumPy would otherwise convert all stems for each search.
         first, end = np.searchsorted(self.stems, np.array((number, number + 1), dtype=self.stems.dtype))
         return self.rows[first:end]

@@ -110,7 +110,6 @@ def _filling(run: Run) -> None:
 
 
 def _head(run: Run) -> None:
-    """Draw a run's heading, with a link to its answer."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="run_head"):
         markup.show(div(".oq-run-head")[span["Explain"], h1(dir="auto")[run.question]])
         st.page_link(

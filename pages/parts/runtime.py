@@ -159,7 +159,6 @@ def history(limit: int) -> tuple[RunSummary, ...]:
 
 
 def _signed_in() -> str:
-    """The id of the signed-in user."""
     context = get_script_run_ctx()
     user = context.user_info if context else {}  # `st.user` looks for a file of secrets at each access
     return person_id(user) if user.get("is_logged_in") else ""
@@ -238,7 +237,6 @@ def show_run(run_id: str) -> None:
 
 
 def _forget_run() -> None:
-    """Have no current run in this session."""
     for name in ("run_id", "cited", "passage", "adopted", "watched", REPLAY):
         st.session_state.pop(name, None)
 

@@ -83,7 +83,6 @@ def _page_key(url: str) -> str:
 
 
 def _document_to(document: Document) -> bytes:
-    """Serialize a document: header fields on a line, then the received body."""
     until = time.time() + document.max_age
     fields = (document.url, str(document.status), document.media_type, document.charset or "", f"{until:.0f}")
     return "\t".join(fields).encode() + b"\n" + document.body

@@ -118,7 +118,6 @@ class LocalProcesses(ThreadPoolExecutor):
 
 
 def _close(process: subprocess.Popen[bytes]) -> None:
-    """Close the pipes of an ending process, and wait."""
     with (
         suppress(BrokenPipeError),
         process,

@@ -102,7 +102,6 @@ class RunningIngest:
 
     @property
     def _unfinished(self) -> list[int]:
-        """The numbers of the unfinished tasks, in order."""
         return sorted(task.number for task in self._tasks.values() if not task.state.ended)
 
     async def _run(self) -> None:

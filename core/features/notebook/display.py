@@ -133,14 +133,12 @@ def plain_text(content: str) -> str:
 
 
 def _cell(cell: Any) -> str:
-    """Return the words of a cell."""
     for block in cell(_BLOCKS):
         block.insert_before(" ")
     return str(cell.get_text())
 
 
 def _columns(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Return rows in columns of equal width."""
     columns = [[one_line(cell, CELL) for cell in column] for column in zip(*rows, strict=True)]
     columns = [column for column in columns if any(column[1:])]
     padded = [[cell.ljust(max(map(len, column))) for cell in column] for column in columns]

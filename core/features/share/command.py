@@ -110,7 +110,6 @@ async def replay_in_terminal(options: argparse.Namespace) -> int:
 
 
 async def _enter() -> None:
-    """Wait for a line or the end of stdin."""
     pressed = asyncio.Event()
     loop = asyncio.get_running_loop()
     loop.add_reader(sys.stdin, pressed.set)

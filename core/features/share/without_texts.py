@@ -99,7 +99,6 @@ def _without_words(value: Json, answers_stay: bool) -> Json:
 
 
 def _objects(value: Any) -> Iterator[Json]:
-    """Yield every object in a JSON value."""
     if isinstance(value, dict):
         yield value
     if isinstance(value, dict | list):

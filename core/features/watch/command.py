@@ -151,7 +151,6 @@ class Watch:
         return report, latest
 
     async def _measure(self, state: QuestionState, before: Run) -> Report:
-        """Repeat the question until its noise is known."""
         while len(state.noise) < self._repeats:
             changes = run_changes(before, (await self._ask(repeat(before))).run)
             state = self._write(replace(state, noise=(*state.noise, changes.scores)))
@@ -163,7 +162,6 @@ class Watch:
         )
 
     def _keep(self, recorded: RecordedRun, state: QuestionState) -> QuestionState:
-        """Store the run, then the state."""
         self._store.save_recorded(recorded)
         self._store.flush()
         if problem := self._store.unsaved(recorded.run.id):

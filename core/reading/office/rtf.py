@@ -152,7 +152,6 @@ def rtf_facts(body: bytes) -> dict[str, str]:
 
 
 def _characters(match: re.Match[str], codes: _Codes, font: str) -> str | None:
-    """Return the text of a token, or None for a control word."""
     if match["code"]:
         return codes.characters(bytes.fromhex(match["code"]), font)
     if match["word"] == "u":

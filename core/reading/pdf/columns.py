@@ -78,7 +78,6 @@ def in_columns(text: str, page: Any) -> list[list[Span]]:
 
 
 def _pieces(page: Any) -> Iterator[_Piece]:
-    """Yield the pieces of text as they are drawn."""
     from pypdfium2 import raw
 
     left, top, right, bottom = (ctypes.c_double() for _ in range(4))
@@ -106,7 +105,6 @@ def _joined(pieces: Sequence[_Piece]) -> list[_Piece]:
 def _zones(
     pieces: Sequence[_Piece], within: _Zone, *, from_right: bool, divisions: int = 0
 ) -> Iterator[_Zone]:
-    """Yield the zones of a part of a page in reading order."""
     for space in _spaces(pieces) if divisions < _MOST_DIVISIONS else ():
         runs = _runs(pieces, space)
         columned = [_sides(run, space) for run in runs if all(_sides(run, space))]
@@ -201,13 +199,11 @@ def _gaps(side: Sequence[_Piece]) -> list[tuple[float, float]]:
 
 
 def _sides(run: Sequence[_Piece], space: float) -> tuple[list[_Piece], list[_Piece]]:
-    """Return the pieces at the left and at the right of a space."""
     left = [piece for piece in run if piece.right <= space + 1]
     return left, [piece for piece in run if piece.left >= space - 1]
 
 
 def _lines(side: Sequence[_Piece]) -> list[_Piece]:
-    """Return the lines of a column from top to bottom."""
     lines: list[_Piece] = []
     for piece in sorted(side, key=lambda piece: -piece.middle):
         if lines and lines[-1].middle - piece.middle < (lines[-1].top - lines[-1].bottom) / 2:

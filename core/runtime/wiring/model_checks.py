@@ -89,7 +89,6 @@ class ModelChecks:
 
 
 def _no_model(server: ModelServer, offered: tuple[str, ...], failure: ChatFailed | None) -> ChatFailed:
-    """Return the error for a model that did not answer."""
     if failure is None:
         return ChatFailed(f"{host_of(server.base_url)} offers no model.", hint="Name one.")
     if server.model == UNNAMED_MODEL and not offered:

@@ -27,7 +27,6 @@ class _MissingSearch:
         self._error = error
 
     async def __call__(self, query: str, knobs: SearchKnobs) -> SearchReply:
-        """Raise SearchFailed always."""
         raise self._error
 
 

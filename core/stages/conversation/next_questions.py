@@ -170,7 +170,6 @@ def _headings(index: Index, ranking: Ranking, pages: Mapping[str, Page]) -> Iter
 
 
 def _title(page: Page) -> str:
-    """Return the title of a page without its site's name."""
     return _SITE_NAME.split(one_line(page.title))[0]
 
 

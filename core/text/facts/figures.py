@@ -157,7 +157,6 @@ class Figure:
     direction: int = 0
 
     def __str__(self) -> str:
-        """Return the number with its unit."""
         if self.unit in _PREFIXES:
             return f"-{self.unit}{self.value[1:]}" if self.value[0] == "-" else f"{self.unit}{self.value}"
         return f"{self.value} {self.unit}".rstrip()

@@ -62,7 +62,6 @@ def _label(run: Run, side: str) -> str:
 
 
 def _add(side: str) -> None:
-    """Draw the control of the chosen knob from now on."""
     compare_config.added(side).append(st.session_state[key(side, "add")])
 
 

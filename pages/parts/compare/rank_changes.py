@@ -114,7 +114,6 @@ def _cells(change: RankChange) -> dict[str, Any]:
 
 
 def _open_passage(change: RankChange, before: Run, after: Run, key: str) -> None:
-    """Show the passage of a rank change in its article."""
     run, row = (after, change.after_row) if change.after_row is not None else (before, change.before_row)
     if run.index is None or row is None:
         return

@@ -371,12 +371,10 @@ def _columns() -> None:
 
 
 def _add_questions() -> None:
-    """Go to the view where questions are drafted and passages are labelled."""
     st.query_params.from_dict({"view": "labels", "part": "drafts"})
 
 
 def _use(setting: str) -> None:
-    """Set the Ask page's controls, then go there."""
     controls.set_controls(knobs_of(setting), *controls.TUNED)
     st.session_state["evaluate_go"] = True
 

@@ -103,7 +103,6 @@ def question_detail(compared: Compared, change: Change) -> None:
 
 
 def _same(text: RelevantText, texts: Sequence[RelevantText]) -> RelevantText | None:
-    """The same relevant text in another ranking."""
     return next((other for other in texts if other.place == text.place), None)
 
 

@@ -163,7 +163,6 @@ def _undo(decided: tuple[str, str]) -> None:
 
 
 def _table(drafts: Drafts, current: Draft | None) -> Element:
-    """All drafts with their checks."""
     every = drafts.all
     warnings = sum(bool(draft.warning) for draft in every)
     titles = ("question", "passage", "overlap", "BM25", "by", "check")

@@ -73,7 +73,6 @@ def filters(runs: Sequence[RunSummary]) -> tuple[str, tuple[RunSummary, ...]]:
 
 
 def _import_run() -> None:
-    """Store and open the uploaded run, or show a refusal."""
     file = st.session_state.get(f"import_{st.session_state.get('imports', 0)}")
     if file is None:
         return

@@ -60,7 +60,6 @@ def loose_value(text: str, start: int = 0) -> tuple[Any, int] | None:
 
 
 def _json_of(token: re.Match[str]) -> str:
-    """Return a token as JSON."""
     text = token["double"] if token["single"] is None else token["single"]
     if text is not None:
         return f'"{_ESCAPE.sub(_escape, text)}"'

@@ -159,7 +159,6 @@ class MessageReader:
 
 
 def _read_fields(message: dict[str, Any], part: Part) -> None:
-    """Read a delta or message into a part."""
     content = message.get("content")
     part.text, part.reasoning, refused, called = _content(content)
     kinds = (message.get("type"), message.get("role"))

@@ -273,7 +273,6 @@ class ThoughtSplitter:
         return at_break and following[0] not in ",;:.)`'”’"
 
     def _turn(self, mark: Mark) -> Iterator[StreamChunk]:
-        """Process a mark."""
         if mark.family == "channel":
             self._channels = True
         match mark.kind:

@@ -94,7 +94,6 @@ AGENTS = {Purpose.PLAN: "plan", Purpose.DECIDE: "agent", Purpose.VERDICT: "verdi
 
 
 def _of_call(call: ModelCall, run: Run) -> AgentMessage:
-    """The message of a call that has ended."""
     return AgentMessage(
         agent=AGENTS[call.purpose],
         content=call.text,
@@ -189,7 +188,6 @@ def _plan(run: Run) -> list[AgentMessage]:
 
 
 def _outcomes(run: Run) -> dict[str, str]:
-    """Return the outcome of each search, by its query."""
     outcomes = {
         query.text: f"{pluralize(len(reply.results), 'result')} from {reply.backend}"
         for query, reply in run.replies.items()

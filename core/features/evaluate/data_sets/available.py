@@ -160,7 +160,6 @@ class AvailableDataSets:
 
 
 def _safe_name(name: str) -> str:
-    """Return the file name for storage."""
     return re.sub(r"[^\w.-]+", "-", PurePosixPath(name.replace("\\", "/")).name).lstrip(".-")[-100:] or "data"
 
 

@@ -75,7 +75,6 @@ def is_complete(files: Mapping[str, Source]) -> bool:
 
 
 def _files(files: Mapping[str, Source], folder: str) -> tuple[Source, Source]:
-    """Return the files of documents and of questions."""
     corpus, queries = (
         next((files[name] for name in names if name in files), None) or _missing(files, folder, file)
         for names, file in zip(_NAMES, FILES, strict=True)
@@ -128,7 +127,6 @@ def _documents(source: Source) -> Iterator[CorpusDocument]:
 
 
 def _qrels_file(files: Mapping[str, Source], folder: str) -> tuple[str, Source]:
-    """Return the split and its file."""
     qrels = {
         PurePosixPath(name).stem: name
         for suffix in reversed(_TABLES)

@@ -77,7 +77,6 @@ def _load_lines(source: Source) -> DataSet:
 
 
 def _load_files(path: Path, files: Mapping[str, Source]) -> DataSet:
-    """Return the data set in a folder or zip."""
     tables = [file for name, file in files.items() if file.suffix in excerpt_csv.TABLES and "/" not in name]
     lines = [file for name, file in files.items() if file.suffix == json_lines.SUFFIX and "/" not in name]
     if suite.QUESTIONS in files:
@@ -174,7 +173,6 @@ def _check_judgements(data: DataSet, question: Question, lengths: Mapping[str, i
 
 
 def _bad_question(data: DataSet, question: Question, problem: str, hint: str) -> BadInput:
-    """Return the error for a question, with its line."""
     if data.questions_file and question.line:
         return BadLine(data.questions_file, question.line, f": {problem}.", hint=hint)
     return BadInput(f"{data.name}, question {question.id[:60]}: {problem}.", hint=hint)

@@ -230,7 +230,6 @@ def _keep(folder: Path, plan: AnswerPlan, labels: bytes) -> None:
 
 
 def _latest(folder: Path) -> Answers | None:
-    """Return the answers in a folder, or None before the first."""
     states = tuple(
         (path.stat().st_size, path.stat().st_mtime_ns) if path.exists() else (0, 0)
         for path in (folder / FILE, folder / JUDGED)

@@ -140,6 +140,5 @@ def _version(summary: RunSummary) -> Version:
 
 
 def _first(run: Run, index: Index, knobs: RankKnobs) -> Sequence[str]:
-    """Return the ids of the first ranked passages."""
     order = rank(run.question, index, knobs, run.pages).order
     return [index.passages[row].id for row in order[:DEPTH].tolist()]

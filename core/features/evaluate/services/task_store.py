@@ -94,12 +94,10 @@ class TaskStore(ABC, Generic[K]):
         self._purge()
 
     def _purge(self) -> None:
-        """Remove deleted folders for good."""
         if self._deleted.exists():
             shutil.rmtree(self._deleted)
 
     def _launch(self, name: str, run: Callable[[Task], Coroutine[Any, Any, None]]) -> None:
-        """Start work on a folder."""
         self._work[name] = self._loop.start(run, _log_failure)
 
 

@@ -67,7 +67,6 @@ def from_payload(point_id: str, payload: Mapping[str, Any] | None) -> LibraryPas
 
 
 def _content(payload: Mapping[str, Any]) -> tuple[str, str]:
-    """Find the text, and the name of its field."""
     for name in CONTENT:
         if isinstance(text := payload.get(name), str) and text:
             return name, text
@@ -83,8 +82,6 @@ def _content(payload: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _read(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """Read a passage's fields from metadata of any types."""
-
     def first_text(name: str) -> str:
         texts = (_text(metadata.get(key)) for key in NAMES.get(name, (name,)))
         return next((text for text in texts if text), "")
