@@ -57,3 +57,8 @@ class RunKnobs:
         float, Field(ge=0, le=100, title="Dollar budget"), Control(step=0.05, labels={0: "none"})
     ] = 0.0
     """The most US dollars per run, as stated by providers or by the price table. 0 means no limit."""
+
+    @property
+    def own_budget(self) -> int:
+        """The token budget of an agent or deep run. 0 for other runs, which have no budget."""
+        return 0 if self.method is Method.PIPELINE else self.token_budget

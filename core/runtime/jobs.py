@@ -3,21 +3,23 @@
 import asyncio
 import threading
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, MutableMapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypedDict
 
 from cachetools import LRUCache
 
 from core import pipeline
 from core.config.access import NO_ACCESS, Access
+from core.model import Answer, ClientRequest, Turn
 from core.run import events as e
 from core.run.events import Record
 from core.run.recorder import Listener, Recorder
 from core.run.state import Run, RunStatus
 from core.runtime.event_loop import BackgroundLoop, Task, TaskStatus
+from core.stages.time_budget import TimeBudget
 
 NO_QUEUE = nullcontext()
 """The queue for work that starts at once."""
@@ -27,6 +29,23 @@ STOP_WAIT = 0.5
 
 RunObserver = Callable[[Record | None, Run], None]
 """Called on the loop with every event of a run and the run after it, and with None after work on it has ended."""
+
+
+class RunOptions(TypedDict, total=False):
+    """What a run may be started with besides question, knobs and access."""
+
+    queries: Sequence[str]
+    """The queries to search, see `research`."""
+    answers: MutableMapping[str, Answer] | None
+    """The visitor's earlier answers, see `Ports`. They are read and added to on the loop."""
+    budget: TimeBudget
+    """The time after which the run answers from its current sources."""
+    turn: Turn | None
+    """The turn of a follow-up question, which may be answered from pages of the earlier run."""
+    client: ClientRequest | None
+    """The request data of a chat client."""
+    answered: bool
+    """Whether an answer is written. Otherwise the run ends with its sources, see `retrieve`."""
 
 
 class Job:

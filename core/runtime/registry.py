@@ -1,36 +1,43 @@
 """The registry of runs. Runs work on one background event loop, so no page, tab or request owns them."""
 
 import asyncio
+import math
 import threading
-from collections.abc import Coroutine, Iterable, MutableMapping, Sequence
-from contextlib import suppress
+import time
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
+from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import replace
 from functools import partial
-from typing import Any, Protocol, TypedDict, TypeVar, Unpack, cast, runtime_checkable
+from typing import Any, TypeVar, Unpack, cast
 
 from core import followups, pipeline
+from core.analysis.run_activity import writes_answer
 from core.config.access import NO_ACCESS, Access
 from core.config.knobs import Knobs, within_typed_sites
+from core.config.permissions import Action, Caller
 from core.config.questions import checked_queries, checked_question
 from core.config.run_knobs import Method
 from core.config.settings import Settings
-from core.errors import BadInput, StoreFailed
-from core.model import Answer, ClientRequest, Extractor, Label, Turn
+from core.errors import BadInput, OpenQueryError, StoreFailed
+from core.methods.deep import approved_sub_questions
+from core.methods.filling import is_incomplete
+from core.model import Extractor, Label
 from core.ports import Ports
+from core.run.events import Record
 from core.run.recorded_run import RecordedRun
-from core.run.run_ids import new_run_id, refuse_link
+from core.run.recorder import Listener
+from core.run.run_ids import is_link, new_run_id, refuse_link
 from core.run.state import Run, RunStatus
 from core.runtime import logs
 from core.runtime.engine import Engine
 from core.runtime.event_loop import BackgroundLoop
 from core.runtime.features import features
 from core.runtime.job_table import JobTable
-from core.runtime.jobs import Job, RunObserver
-from core.runtime.quotas import Quotas
+from core.runtime.jobs import NO_QUEUE, Job, RunObserver, RunOptions
+from core.runtime.quotas import Quotas, Work
 from core.runtime.side_jobs.conversations import Conversations
-from core.runtime.side_jobs.retuning import Retuning, SideAnswers, start_job
-from core.runtime.stored_work import FollowUp, StoredWork, own_budget
-from core.stages.time_budget import UNLIMITED, TimeBudget
+from core.runtime.side_jobs.retuning import UNRESERVED, Retuning, SideAnswers, start_job
+from core.stages.time_budget import UNLIMITED
 from core.storage.bundle import recorded_run
 from core.storage.label_store import LabelStore
 from core.storage.presets import Presets
@@ -40,37 +47,16 @@ from core.storage.run_store import RunStore
 
 RUNS_IN_ESTIMATE = 20
 """The number of latest runs that an estimate uses."""
+UNWATCHED_SECONDS = 30.0
+"""Seconds for which a run is filled after its last page was closed."""
+FollowUp = Callable[[Ports, Listener], Awaitable[Run]]
+"""A function of `core.followups`, bound to its run and arguments."""
 
 
 S = TypeVar("S")
 
 
-@runtime_checkable
-class Closable(Protocol):
-    """A service that ends with the registry."""
-
-    def close(self) -> None:
-        """Stop its work."""
-
-
-class RunOptions(TypedDict, total=False):
-    """What a run may be started with besides question, knobs and access."""
-
-    queries: Sequence[str]
-    """The queries to search, see `research`."""
-    answers: MutableMapping[str, Answer] | None
-    """The visitor's earlier answers, see `Ports`. They are read and added to on the loop."""
-    budget: TimeBudget
-    """The time after which the run answers from its current sources."""
-    turn: Turn | None
-    """The turn of a follow-up question, which may be answered from pages of the earlier run."""
-    client: ClientRequest | None
-    """The request data of a chat client."""
-    answered: bool
-    """Whether an answer is written. Otherwise the run ends with its sources, see `retrieve`."""
-
-
-class RunRegistry(StoredWork):
+class RunRegistry:
     """Start, continue, retune, stop and look up runs. Every method may be called from any thread."""
 
     def __init__(self, settings: Settings) -> None:
@@ -78,13 +64,16 @@ class RunRegistry(StoredWork):
         self.engine = Engine(settings)
         self.store = RunStore(settings.folder / RUNS)
         self.quotas = Quotas.from_settings(settings, self.engine.prices.read)
-        self.observers = (logs.observe,)
+        self.observers: tuple[RunObserver, ...] = (logs.observe,)
+        """Called with the events of every run, except retuned runs, which are not stored."""
         self.tag = self.store.tag
         """Add a tag to stored runs, or remove it, with `RunStore.tag`."""
         self.history = self.store.history
         """Return stored runs, newest first, with `RunStore.history`."""
         self.links = RunLinks(self.store)
         self._jobs = JobTable(self.store, self.links)
+        self.unsaved = self._jobs.unsaved
+        """Return why a run is in memory only, or "", with `JobTable.unsaved`."""
         self._slots = asyncio.Semaphore(settings.runs_at_once)  # in order of arrival
         self._filling = asyncio.Semaphore(1)
         self.loop = BackgroundLoop()
@@ -111,6 +100,11 @@ class RunRegistry(StoredWork):
         if kind not in self._services:
             raise LookupError(f"no feature has the service {kind.__name__}")
         return cast("S", self._services[kind])
+
+    def require(self, caller: Caller, action: Action, run_id: str) -> None:
+        """Raise NotAllowed if the caller may not do this with the run. A read-only link is refused too."""
+        refuse_link(run_id)
+        caller.require(action, self.store.user(run_id))
 
     def start(
         self,
@@ -150,11 +144,11 @@ class RunRegistry(StoredWork):
         self._jobs.add(run_id, job)
         if user:
             self.store.set_user(run_id, user)
-        spending = self.quotas.work(access.quota_subject, own_budget(knobs))
+        spending = self.quotas.work(access.quota_subject, knobs.run.own_budget)
         listen = self._listener(job, spending, observer)
 
-        is_deep = knobs.run.method is Method.DEEP
-        earlier_runs = self.history(RUNS_IN_ESTIMATE, user or None) if is_deep else ()
+        is_planned = knobs.run.method is Method.DEEP
+        earlier_runs = self.history(RUNS_IN_ESTIMATE, user or None) if is_planned else ()
 
         def work(ports: Ports) -> Coroutine[Any, Any, Run]:
             storing = self._storing(ports, job)
@@ -177,12 +171,29 @@ class RunRegistry(StoredWork):
         start_job(self.loop, self.engine, job, work, self._slots, earlier=earlier, reserved=spending)
         return run_id
 
-    def get(self, run_id: str) -> Run | None:
-        """Return the current run, from memory or store, or None.
+    def _listener(self, job: Job, spending: Work, observer: RunObserver | None = None) -> Listener:
+        """Return a listener for the events of a run.
 
-        Raises:
-            StoreFailed: when the store cannot be read.
+        It stores every event, updates the job, charges the quota subject of `spending` and calls the observers.
         """
+        job.observers = (*self.observers, observer) if observer else self.observers
+
+        def listen(record: Record, run: Run) -> None:
+            self.store.append(run, record)
+            job.update(record, run)
+            spending.charge(record.event)
+            for observe in job.observers:
+                observe(record, run)
+
+        job.listen = listen
+        return listen
+
+    def _storing(self, ports: Ports, job: Job) -> Ports:
+        """Return the ports of a run whose events are stored."""
+        return replace(ports, flush=partial(asyncio.to_thread, self.store.flush), quote=job.quote)
+
+    def get(self, run_id: str) -> Run | None:
+        """Return the current run, from memory or store, or None. Raises StoreFailed when the store cannot be read."""
         job = self._jobs.get(run_id)
         return job.run if job else None
 
@@ -190,10 +201,6 @@ class RunRegistry(StoredWork):
         """Return seconds of a run's clock, or None. It is None for a live run of another process, or of a link."""
         job = self._jobs.in_memory(run.id)
         return run.seconds if not run.live else job.clock() if job and job.run.live else None
-
-    def unsaved(self, run_id: str) -> str:
-        """Return why the run is in memory only, or "". An ended run that is not stored is tried once more."""
-        return self._jobs.unsaved(run_id)
 
     def stop(self, run_id: str) -> None:
         """Stop the run, keeping its results.
@@ -203,6 +210,49 @@ class RunRegistry(StoredWork):
         if job := self._jobs.in_memory(run_id):
             job.cancel()
             job.wait()
+
+    def _follow_up(
+        self,
+        run_id: str,
+        bind: Callable[[Run], FollowUp],
+        access: Access,
+        *,
+        knobs: Knobs | None = None,
+        queue: AbstractAsyncContextManager[Any] = NO_QUEUE,
+        answers: bool = False,
+    ) -> bool:
+        """Start a follow-up of a finished run. Returns False and does nothing if other work on it is running.
+
+        The follow-up waits for `queue`. If it `answers`, it needs and reserves a part of the limits of the day. `bind`
+        gets the run when no other work can change it, and may refuse by raising.
+
+        Raises:
+            BadInput: when the run was deleted.
+            LimitReached: when it `answers`, and the quota subject has used up a budget of the day.
+        """
+        refuse_link(run_id)
+        job = self._jobs.get(run_id)
+        if job is None:
+            raise BadInput("This run was deleted.", hint="Ask the question again.")
+        if not job.claim():
+            return False
+        try:
+            follow_up = bind(job.run)
+            if answers:
+                self.quotas.require_budget(access.quota_subject)
+        except OpenQueryError:
+            job.release()
+            raise
+        job.access, job.target_knobs = access, knobs or job.run.knobs
+        spending = self.quotas.work(access.quota_subject, job.target_knobs.run.own_budget)
+        listen = self._listener(job, spending)
+
+        def work(ports: Ports) -> Awaitable[Run]:
+            return follow_up(self._storing(ports, job), listen)
+
+        reserved = spending if answers else UNRESERVED
+        start_job(self.loop, self.engine, job, work, queue, reserved=reserved)
+        return True
 
     def read_more(self, run_id: str, keys: Iterable[str], access: Access = NO_ACCESS) -> None:
         """Fetch skipped hits of a finished run, and rank them with its pages.
@@ -246,7 +296,6 @@ class RunRegistry(StoredWork):
         """
 
         def bind(run: Run) -> FollowUp:
-            self.quotas.require_budget(access.quota_subject)
             followups.require_pages(run)
             if retuned is not None and retuned.pages != run.pages:
                 raise BadInput(
@@ -256,6 +305,95 @@ class RunRegistry(StoredWork):
             return partial(followups.answer_again, run, retuned=retuned)
 
         self._follow_up(run_id, bind, access, knobs=retuned.knobs if retuned else None, answers=True)
+
+    def approve_plan(self, run_id: str, sub_questions: Sequence[str], access: Access = NO_ACCESS) -> None:
+        """Research these sub-questions of a planned run. It waits for a free slot.
+
+        Raises:
+            BadInput: when `approved_sub_questions` raises it, or another tab has just approved the plan.
+            LimitReached: when the quota subject has used up its budget.
+        """
+
+        def bind(run: Run) -> FollowUp:
+            return partial(followups.research_plan, run, approved_sub_questions(run, sub_questions))
+
+        if not self._follow_up(run_id, bind, access, queue=self._slots, answers=True):
+            raise BadInput(
+                "The plan of this run was approved just now.", hint="Watch it, or stop it and go on later."
+            )
+
+    def resume(self, run_id: str, access: Access = NO_ACCESS) -> None:
+        """Continue an unfinished run at its step. It waits for a free slot.
+
+        Raises:
+            BadInput: when the run has no unfinished step.
+            LimitReached: when the quota subject has used up its budget.
+        """
+
+        def bind(run: Run) -> FollowUp:
+            followups.require_unfinished(run)
+            return partial(followups.resume, run)
+
+        self._follow_up(run_id, bind, access, queue=self._slots, answers=True)
+
+    def quote(self, run_id: str, access: Access = NO_ACCESS) -> None:
+        """Quote a run's sources instead of letting the model write. An ended run gets a new answer of quotations.
+
+        Raises:
+            BadInput: when the run is live but is not writing its answer in this process, or has no pages.
+        """
+        job = self._jobs.in_memory(run_id)
+        if job is not None and writes_answer(job.run):
+            self.loop.call_soon(job.quote.set)
+            return
+
+        def bind(run: Run) -> FollowUp:
+            followups.require_pages(run)
+            return partial(followups.answer_again, run, quoted=True)
+
+        if not self._follow_up(run_id, bind, access):
+            raise BadInput(
+                "This run is under way, and its chat model does not write the answer now.",
+                hint="Wait for its answer, or stop it first.",
+            )
+
+    def complete(self, run_id: str, access: Access = NO_ACCESS) -> None:
+        """Embed waiting passages of an ended run while somebody views it.
+
+        It ends when other work on the run starts, or when nobody has called `is_filling` for `UNWATCHED_SECONDS`.
+        Computed vectors stay.
+        """
+        job = None if is_link(run_id) else self._jobs.get(run_id)
+        if job is None or job.run.live or job.live or job.made_no_progress or not is_incomplete(job.run):
+            return
+        if job.claim(wait=0, fills=True):
+            job.access, job.target_knobs = access, job.run.knobs
+            listen = self._listener(job, self.quotas.work(""))
+            job.watched = time.monotonic()
+
+            def listen_while_watched(record: Record, run: Run) -> None:
+                listen(record, run)
+                if time.monotonic() - job.watched > UNWATCHED_SECONDS:
+                    job.cancel()
+
+            def work(ports: Ports) -> Awaitable[Run]:
+                return followups.complete(job.run, ports, listen_while_watched)
+
+            start_job(self.loop, self.engine, job, work, self._filling, writes=False)
+
+    def is_filling(self, run_id: str) -> bool:
+        """Whether waiting passages of an ended run are being embedded."""
+        job = self._jobs.in_memory(run_id)
+        if job is None or not (job.fills and job.live):
+            return False
+        job.watched = max(job.watched, time.monotonic())
+        return True
+
+    def wait_for_vectors(self, run_id: str) -> None:
+        """Wait until all passages have vectors, or the embedding work ends."""
+        if job := self._jobs.in_memory(run_id):
+            job.watched = math.inf
+            job.wait(None)
 
     def queued(self) -> tuple[str, ...]:
         """Return ids of runs waiting for a slot, in order of arrival."""
@@ -335,8 +473,8 @@ class RunRegistry(StoredWork):
         for job in jobs:
             job.wait()
         for service in self._services.values():
-            if isinstance(service, Closable):
-                service.close()
+            if close := getattr(service, "close", None):
+                close()
         self.call(self.engine.aclose())
         self.loop.close()
         self._jobs.save_unsaved()

@@ -14,7 +14,7 @@ from core.config.settings import Settings
 from core.methods.filling import is_incomplete
 from core.ports import Ports
 from core.run.state import Run, RunStatus
-from core.runtime import stored_work
+from core.runtime import registry
 from core.runtime.engine import Engine
 from core.runtime.registry import RunRegistry
 from core.stages.embedding.cascade import FIRST
@@ -64,7 +64,7 @@ def filled_runs(warm_folder: Path, embedder: Held) -> Iterator[RunRegistry]:
 def test_closing_the_page_ends_the_filling_without_loss(
     filled_runs: RunRegistry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(stored_work, "UNWATCHED_SECONDS", -1.0)
+    monkeypatch.setattr(registry, "UNWATCHED_SECONDS", -1.0)
     run_id = filled_runs.start(QUESTION, KNOBS)
     answered = finished(filled_runs, run_id)
     until(lambda: waiting(looked_at(filled_runs, run_id)) < waiting(answered))

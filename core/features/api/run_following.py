@@ -25,7 +25,7 @@ from core.features.api.sessions import RunExchange, Session
 from core.model import NO_CLIENT, AnswerFrom, ClientRequest, Exchange
 from core.run.events import Record
 from core.run.state import Run, RunStatus
-from core.runtime.registry import RunOptions
+from core.runtime.jobs import RunOptions
 from core.serving.problems import CLIENT_GONE, Refusal
 from core.stages.conversation.follow_up import FollowUpDraft
 from core.stages.time_budget import UNLIMITED, TimeBudget
