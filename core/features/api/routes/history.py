@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from enum import StrEnum
 from functools import partial
-from typing import Annotated, Protocol
+from typing import Annotated
 
 import orjson
 from fastapi import APIRouter, Path, Query, Request, Response
@@ -41,20 +41,15 @@ _CHUNK = 500
 """Runs that are read at once after the first time, when filters left too few."""
 
 
-class ReadRuns(Protocol):
-    """Reads stored runs, newest first."""
-
-    def __call__(self, limit: int, *, before: tuple[str, str] | None) -> tuple[RunSummary, ...]:
-        """Return at most `limit` runs that are older than the run with this start and id."""
-
-
 def run_page(
-    read: ReadRuns,
+    read: Callable[..., tuple[RunSummary, ...]],
     wanted: Callable[[Iterable[RunSummary]], tuple[RunSummary, ...]],
     limit: int,
     cursor: str,
 ) -> tuple[list[RunSummary], str]:
     """Return at most `limit` wanted runs after the cursor, and the next cursor, which is empty at the end.
+
+    `read` takes a limit and `before`, the start and id of a run, and returns older runs, newest first.
 
     Raises:
         Refusal: when the cursor is none of this version.
