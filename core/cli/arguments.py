@@ -6,13 +6,7 @@ import argparse
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from core.cli.shared_arguments import (
-    EXIT_CODES,
-    add_address,
-    add_commands,
-    add_connections,
-    add_verbose,
-)
+from core.cli.shared_arguments import EXIT_CODES, add_address, add_commands, add_connections, add_verbose
 from core.runtime.features import Command, features
 
 if TYPE_CHECKING:

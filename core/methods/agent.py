@@ -28,13 +28,7 @@ from core.stages.answering.wordless_reply import wordless
 from core.stages.metered_models import MeteredChat
 from core.stages.run_budget import RunBudget
 from core.stages.time_budget import timeout_of
-from core.text.sanitize import (
-    CHARACTERS_A_TOKEN,
-    one_line,
-    pluralize,
-    scrub_for_prompt,
-    truncate,
-)
+from core.text.sanitize import CHARACTERS_A_TOKEN, one_line, pluralize, scrub_for_prompt, truncate
 
 CHOOSE_PIPELINE = "Choose pipeline under Method, or connect a model that calls tools."
 """The hint for a model that cannot be an agent."""
@@ -160,11 +154,7 @@ async def _read_what_was_found(context: RunContext, tools: Toolbox) -> None:
 
 
 async def _decide(
-    chat: Chat,
-    prompt: Sequence[Message],
-    tools: Sequence[ToolDefinition],
-    knobs: Knobs,
-    recorder: Recorder,
+    chat: Chat, prompt: Sequence[Message], tools: Sequence[ToolDefinition], knobs: Knobs, recorder: Recorder
 ) -> tuple[ModelDecided, ChatFailed | None]:
     """Return the next decision, and a wordless reply's reason.
 

@@ -174,10 +174,7 @@ class Engine(AbstractAsyncContextManager["Engine"]):
     def searches(self) -> Searches:
         """The searches of the web."""
         return Searches(
-            self.settings,
-            self.access_policy,
-            lambda: self.client,
-            lambda: self.models.multilingual,
+            self.settings, self.access_policy, lambda: self.client, lambda: self.models.multilingual
         )
 
     @cached_property

@@ -164,10 +164,7 @@ def _fault(error: Mapping[str, Any], body: Any) -> Fault:
     steps = [step for step in error["loc"] if step != "body"]
     if isinstance(body, dict) and error["loc"][0] == "body":
         steps = list(_steps_sent(steps, body, missing=error["type"] == "missing"))
-    return Fault(
-        field=".".join(map(str, steps)) or "body",
-        message=error["msg"],
-    )
+    return Fault(field=".".join(map(str, steps)) or "body", message=error["msg"])
 
 
 def _steps_sent(steps: Sequence[str | int], body: Any, *, missing: bool) -> Iterator[str | int]:

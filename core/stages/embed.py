@@ -14,15 +14,7 @@ from core.config.knobs import EmbedKnobs
 from core.errors import EmbedFailed
 from core.model import Index, Passage, Phase, Severity
 from core.ports import Embed
-from core.run.events import (
-    BatchFailed,
-    Embedded,
-    EmbedStarted,
-    Emit,
-    Note,
-    PhaseEnded,
-    PhaseStarted,
-)
+from core.run.events import BatchFailed, Embedded, EmbedStarted, Emit, Note, PhaseEnded, PhaseStarted
 from core.stages.chunk import folded
 from core.stages.embedding.batching import batched, vectors_of
 from core.stages.embedding.cascade import EmbeddingPriority

@@ -277,8 +277,7 @@ class RunStore:
                 writer.commit(delete)
             except sqlite3.Error as error:
                 raise StoreFailed(
-                    f"The run was not deleted: {error}.",
-                    hint=storage_hint(self.path, error),
+                    f"The run was not deleted: {error}.", hint=storage_hint(self.path, error)
                 ) from error
             processes.forget(run_id)
         self._deleted.add(run_id)

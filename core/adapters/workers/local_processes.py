@@ -118,10 +118,7 @@ class LocalProcesses(ThreadPoolExecutor):
 
 
 def _close(process: subprocess.Popen[bytes]) -> None:
-    with (
-        suppress(BrokenPipeError),
-        process,
-    ):  # closing flushes input that the process did not read
+    with suppress(BrokenPipeError), process:  # closing flushes input that the process did not read
         pass
 
 

@@ -220,10 +220,7 @@ class RunFollower:
                 yield step
 
     async def started(
-        self,
-        question: str,
-        knobs: Knobs,
-        **options: Unpack[RunOptions],
+        self, question: str, knobs: Knobs, **options: Unpack[RunOptions]
     ) -> AsyncGenerator[RunStep]:
         """Start a run with the options of `RunRegistry.start`, and yield its steps.
 

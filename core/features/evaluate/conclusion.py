@@ -164,9 +164,6 @@ def _confirmed(confirmation: Confirmation | None, best: SettingRow) -> tuple[str
     if confirmation.setting in best.settings:
         return f"{ending} {figures}", ""
     if held_out.spread == 0:
-        return (
-            "not confirmed",
-            "On the half that chooses, no setting won, so there was nothing to confirm.",
-        )
+        return "not confirmed", "On the half that chooses, no setting won, so there was nothing to confirm."
     chosen = words(confirmation.setting)
     return "not confirmed", f"On half of the questions another setting is best, {chosen}: {ending} {figures}."

@@ -84,10 +84,8 @@ class SweepProgress:
         now = time.monotonic()
         embedding = self.embedding + (now - self.entered if self.phase is SweepPhase.EMBED else 0.0)
         ranked, embedded = self.questions - self.earlier, self.texts - self.texts_before
-        texts, questions = (
-            max(self.texts_left - (self.texts - self.texts_then), 0.0),
-            self.total - self.questions,
-        )
+        texts = max(self.texts_left - (self.texts - self.texts_then), 0.0)
+        questions = self.total - self.questions
         if (texts and not embedded) or (questions and not ranked):
             return None
         ranking = max(now - self.began - embedding, 0.0)

@@ -47,10 +47,7 @@ async def ingest_in_terminal(options: argparse.Namespace) -> int:
     # A path typed at the server's own prompt is the operator's.
     folders = [source.path.absolute() for source in documents if isinstance(source, Folder)]
     warn_of_unencrypted(options.scheduler)
-    async with (
-        ingest_workers(options.scheduler, options.workers) as jobs,
-        Engine(settings) as engine,
-    ):
+    async with ingest_workers(options.scheduler, options.workers) as jobs, Engine(settings) as engine:
         connections = engine.part(LibraryConnections)
         connections.ingest_with(jobs, folders)
         library = connections.library

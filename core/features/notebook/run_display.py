@@ -213,7 +213,4 @@ def metrics_display(ranking: GradedRanking) -> Display[GradedRanking]:
     labelled = (f"{ranking.labelled} of {len(ranking.order[:DEPTH])}", "labelled")
     pairs = [labelled, *((value, with_unit(name, "passages")) for name, value in ranking.figures.items())]
     note = "" if ranking.figures else "No passage is labelled relevant yet."
-    return Display(
-        value=ranking,
-        content=(facts(*pairs), note and p(".quiet")[note]),
-    )
+    return Display(value=ranking, content=(facts(*pairs), note and p(".quiet")[note]))

@@ -149,10 +149,7 @@ class Conversations:
         return self._charged(written, access)
 
     def _submit(
-        self,
-        written: str,
-        drafted: Callable[[Emit], Coroutine[Any, Any, FollowUpDraft]],
-        access: Access,
+        self, written: str, drafted: Callable[[Emit], Coroutine[Any, Any, FollowUpDraft]], access: Access
     ) -> Future[FollowUpDraft]:
         checked_question(written)
         return self._charged(drafted, access)

@@ -17,12 +17,7 @@ from core.analysis.answers.answer_comparison import (
     compare_answers,
     source_labels,
 )
-from core.analysis.answers.answer_stats import (
-    answer_author,
-    answer_seconds,
-    current_version,
-    partial_version,
-)
+from core.analysis.answers.answer_stats import answer_author, answer_seconds, current_version, partial_version
 from core.analysis.rankings.context_membership import context_sources
 from core.analysis.run_activity import current_activity
 from core.analysis.text_diff import DiffKind, DiffPiece

@@ -167,8 +167,7 @@ def _answer_from(draft: FollowUpDraft, run: Run) -> None:
     coverage, suggested = draft.coverage, draft.turn.answer_from
     markup.show(
         markup.section_heading(
-            "Answer from",
-            f"at {decimal(ENOUGH_COVERAGE, 2)} or more no search is needed" if coverage else "",
+            "Answer from", f"at {decimal(ENOUGH_COVERAGE, 2)} or more no search is needed" if coverage else ""
         )
     )
     in_hand, new = _expected(run, searched=False), _expected(run, searched=True)
@@ -251,11 +250,7 @@ def _ask(draft: FollowUpDraft) -> None:
     )
     with runtime.errors_after_rerun:
         run_id = runtime.runs().start(
-            asked.question,
-            controls.knobs(),
-            runtime.access(),
-            user=runtime.history_user(),
-            turn=asked.turn,
+            asked.question, controls.knobs(), runtime.access(), user=runtime.history_user(), turn=asked.turn
         )
         _cancel()
         st.session_state.pop("follow_up_text", None)

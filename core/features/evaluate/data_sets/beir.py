@@ -44,11 +44,7 @@ def load(files: Mapping[str, Source], name: str) -> DataSet:
     judgements = read_judgements(qrels)
     grades = judgements.grades
     texts = [
-        (
-            text_field(queries, number, value, *_IDS[1]),
-            text_field(queries, number, value, *_TEXTS[1]),
-            number,
-        )
+        (text_field(queries, number, value, *_IDS[1]), text_field(queries, number, value, *_TEXTS[1]), number)
         for number, value in _records(queries, _IDS[1], _TEXTS[1])
     ]
     missing = len(grades.keys() - {name for name, _, _ in texts})

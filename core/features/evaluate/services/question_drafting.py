@@ -62,13 +62,8 @@ class QuestionDrafting:
     def __init__(
         self, loop: BackgroundLoop, engine: Engine, quotas: Quotas, get: GetRun, experiments: Experiments
     ) -> None:
-        self._loop, self._engine, self._quotas, self._get, self._data = (
-            loop,
-            engine,
-            quotas,
-            get,
-            experiments.data,
-        )
+        self._loop, self._engine, self._quotas, self._get = loop, engine, quotas, get
+        self._data = experiments.data
         self._drafts: dict[str, Drafts] = {}
 
     def of(self, source: str) -> Drafts:

@@ -173,9 +173,7 @@ class ServerCollections(PointCollections):
         self, name: str, limit: int, after: PointId | None, where: Where | None
     ) -> tuple[Iterable[tuple[Any, Any]], Any]:
         records, following = await self._filtered(
-            name,
-            where,
-            lambda client, narrowed: client.scroll(name, narrowed, limit=limit, offset=after),
+            name, where, lambda client, narrowed: client.scroll(name, narrowed, limit=limit, offset=after)
         )
         return [(record.id, record.payload) for record in records], following
 
