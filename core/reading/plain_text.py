@@ -52,6 +52,7 @@ _FRONT_LINE = re.compile(
 _JSON_FEED = re.compile(r"https?://(?:www\.)?jsonfeed\.org/version/")
 _ENTRY_TEXTS = ("title", "description", "summary", "encoded", "content")
 _LONGEST_JSON_LINES = 50_000
+_SECTION_MARKS = ("<![CDATA[", "]]>")
 _GAP = object()
 
 
@@ -344,12 +345,18 @@ def _entry_texts(entry: Any) -> Iterator[str]:
 
 
 def _entry_text(element: Any) -> str:
+    if len(element):  # markup of its own, as XHTML in Atom
+        for inner in element.iter():
+            inner.tag = _name(inner) or inner.tag
+        return paragraphs(block_text(element))
     raw = "".join(element.itertext())
     return normalize(raw) if element.get("type") == "text" else _html_text(raw)
 
 
 def _html_text(raw: str) -> str:
     """Return the text of HTML, which may have no more markup than references."""
+    for mark in _SECTION_MARKS:  # escaped with the text, they are no marks of the feed
+        raw = raw.replace(mark, "")
     if "<" not in raw:
         return normalize(unescape(raw))
     try:

@@ -134,6 +134,19 @@ def test_references_of_feeds_are_read_as_they_are_meant(title: str, read_as: str
     assert read(feed, "application/xml").text == read_as
 
 
+def test_markup_of_a_feed_is_read_once_however_it_is_written() -> None:
+    feed = """<feed xmlns="http://www.w3.org/2005/Atom"><title>N</title><entry><title>Mail</title><content type="xhtml">
+    <x:div xmlns:x="http://www.w3.org/1999/xhtml"><x:p>From &lt;ada@rocks.example&gt;</x:p><x:p>if a &lt; b</x:p></x:div></content></entry>
+    <entry><title>Salt</title><content>&lt;![CDATA[It &lt;b&gt;melts&lt;/b&gt;.]]&gt;</content></entry></feed>"""
+    assert read(feed, "application/xml").text.split("\n\n") == [
+        "Mail",
+        "From <ada@rocks.example>",
+        "if a < b",
+        "Salt",
+        "It melts.",
+    ]
+
+
 def test_text_of_atom_keeps_what_looks_like_a_reference() -> None:
     feed = '<feed><title>N</title><entry><title type="text">Write &amp;amp; here</title></entry></feed>'
     assert read(feed, "application/xml").text == "Write &amp; here"
