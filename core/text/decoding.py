@@ -82,7 +82,7 @@ def _decoded(body: bytes, charset: str | None) -> str:
     for beginning, codec in _UNMARKED:
         if body.startswith(beginning):
             return body.decode(codec, errors="replace")
-    if codec := _unmarked_utf16(body):
+    if codec := unmarked_utf16(body):
         return body.decode(codec, errors="replace")
     as_utf8 = _strictly(body, "utf-8")
     if as_utf8 is not None and len(body) - len(as_utf8) > 2:
@@ -102,7 +102,7 @@ def _decoded(body: bytes, charset: str | None) -> str:
     return _strictly(body, best) or body.decode(best, errors="replace")
 
 
-def _unmarked_utf16(body: bytes) -> str:
+def unmarked_utf16(body: bytes) -> str:
     """Return the byte order of UTF-16 without a mark, or "". Most of its characters are ASCII, with a NUL each."""
     sample = body[:_HEAD]
     even, odd = sample[::2].count(0), sample[1::2].count(0)
@@ -173,6 +173,8 @@ def _detected(body: bytes) -> str | None:
     codec = codec_for(best.encoding) if best else None
     if codec == "gb18030" and _is_japanese(sample):
         return "euc_jp"
+    if codec == "cp932" and _is_half_width(sample):
+        return max(("koi8-r", "cp1251", "cp866"), key=lambda name: _likelihood(sample, name))
     if codec in _LIKE_CP1252 and _reads_better(sample, "cp1252", codec):
         return "cp1252"
     return codec
@@ -183,11 +185,24 @@ def _reads_better(sample: bytes, codec: str, other: str) -> bool:
 
     Few letters differ between these codecs, too few for detection by bytes.
     """
+    return _likelihood(sample, codec) >= _likelihood(sample, other)
+
+
+def _likelihood(sample: bytes, codec: str) -> float:
+    """Return how surely a sample is in some language, decoded with `codec`."""
     from core.text.language_model import probabilities
 
-    texts = [sample.decode(name, errors="replace")[:_COMPARED] for name in (codec, other)]
-    first, second = (max(probabilities(text).values(), default=0.0) for text in texts)
-    return first >= second
+    text = sample.decode(codec, errors="replace")[:_COMPARED]
+    return max(probabilities(text).values(), default=0.0)
+
+
+def _is_half_width(sample: bytes) -> bool:
+    """Return whether a sample would be Japanese in half-width kana, which nobody writes at length.
+
+    Its bytes are the letters of Cyrillic encodings.
+    """
+    text = sample.decode("cp932", errors="ignore")
+    return 2 * sum("\uff61" <= char <= "\uff9f" for char in text) > sum(not char.isascii() for char in text)
 
 
 def _is_japanese(sample: bytes) -> bool:

@@ -67,6 +67,12 @@ def test_seven_bit_encodings_are_known_by_their_escapes() -> None:
     assert decode("한국어".encode("iso-2022-kr")) == "한국어"
 
 
+@pytest.mark.parametrize("charset", ["koi8-r", "windows-1251", "cp866"])
+def test_short_cyrillic_text_without_a_label_is_not_taken_for_japanese(charset: str) -> None:
+    text = "Лоцман измерял глубину гавани каждую неделю, пока не поставили буи."
+    assert decode(text.encode(charset)) == text
+
+
 def test_a_little_damage_does_not_change_the_encoding() -> None:
     page = "Съешь же ещё этих мягких французских булок. " * 20
     body = bytearray(page.encode("utf-8"))
