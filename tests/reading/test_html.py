@@ -314,9 +314,43 @@ class TestFacts:
         article = read(f"<html lang='en-GB'><p>{PROSE}</p>")
         assert (article.language, article.declared_language) == ("en", "")
 
+    def test_linked_data_may_be_in_a_comment_and_end_lists_by_a_comma(self) -> None:
+        data = """//<![CDATA[
+        {"@type": "NewsArticle", "datePublished": "2023-11-02", "author": [{"name": "Ada Stone"}, ],}
+        //]]>"""
+        page = (
+            f'<script type="application/ld+json">{data}</script><nav><a href=/>Home</a></nav><p>{PROSE}</p>'
+        )
+        assert (read(page).author, read(page).date) == ("Ada Stone", "2023-11-02")
+
+    def test_script_that_speaks_of_authors_is_no_byline(self) -> None:
+        page = f'<script>show("author", a => a.name)</script><a href=/>Home</a><p>{PROSE}</p>'
+        assert read(page, Extractor.FAST).author == ""
+
+    @pytest.mark.parametrize(
+        ("declared", "shown", "title"),
+        [
+            ("Salt &amp;amp; Co&amp;#39;s", "Salt &amp; Co's", "Salt & Co's"),
+            ("What &amp;amp; is", "What &amp;amp; is", "What &amp; is"),
+        ],
+    )
+    def test_title_that_was_escaped_twice_is_read_as_shown(
+        self, declared: str, shown: str, title: str
+    ) -> None:
+        page = f'<title>{shown}</title><meta property="og:title" content="{declared}"><p>{PROSE}</p>'
+        assert read(page).title == title
+
     def test_broken_linked_data_is_ignored(self) -> None:
         page = f'<script type="application/ld+json">{{"@type": "Article", "headline": [[[[</script><title>Columns</title><p>{PROSE}</p>'
         assert read(page).title == "Columns"
+
+
+def test_text_of_the_body_itself_is_read_with_its_links() -> None:
+    first, second = SENTENCES[0], SENTENCES[1]
+    page = f"<body>{first} <a href=/a>They</a> say so.<p>{PROSE}</p>{second}<br>It is old.<p>{PROSE}</p>"
+    text = read(page).text
+    assert text.startswith(f"{first} They say so.\n\n")
+    assert f"\n\n{second}\nIt is old.\n\n" in text.replace("\n\nIt is old", "\nIt is old")
 
 
 def test_dates_are_found_without_calling_dateparser() -> None:

@@ -13,6 +13,7 @@ from core.reading.html.extraction import Extraction
 from core.reading.html.headings import lxml_headings
 from core.reading.html.html_parsing import parse_html
 from core.reading.html.non_articles import consent_cues
+from core.reading.html.text_blocks import wrap_loose_text
 from core.reading.html.trafilatura_calls import article_and_comments, article_text, author, publication_date
 from core.reading.page_parts.repeated_parts import html_parts
 from core.reading.page_parts.structures import html_structures
@@ -33,6 +34,7 @@ def extract_accurate(
     """
     tree = parse_html(html)
     hidden = remove_hidden_lxml(tree)
+    wrap_loose_text(tree)
     if not asking:
         remove_consent_request(tree)
     headings, structures = lxml_headings(tree), html_structures(tree)

@@ -45,6 +45,8 @@ _PUBLISHED = re.compile(
 )
 _LINKED_DATA = re.compile(r"<script\b[^<>]{0,200}?application/ld\+json[^<>]{0,200}>", re.IGNORECASE)
 _TAG = re.compile(r"<[^>]*>")
+_REFERENCE = re.compile(r"&(?:amp|lt|gt|quot|apos|nbsp|#[0-9]{1,6}|#[xX][0-9a-fA-F]{1,5});")
+_TRAILING_COMMA = re.compile(r",(?=\s*[}\]])")
 _CLOSING_TAG = re.compile(r"</[a-zA-Z]|<br", re.IGNORECASE)
 _BLOCK_TAG = re.compile(r"<(?:br|/p|/div|/h[1-6]|/li)\b[^>]*>", re.IGNORECASE)
 _DAY_IN_URL = re.compile(r"/((?:19|20)\d\d)[/-](0?[1-9]|1[0-2])[/-](0?[1-9]|[12]\d|3[01])(?!\d)")
@@ -67,6 +69,7 @@ _DATED = {"headline", "author", "datePublished"}
 _MAX_DATA = 200_000
 """Characters of a script with JSON-LD that are read."""
 _MAX_NODES = 300
+_MAX_BYLINES = 100
 _MAX_SCRIPTS = 8
 
 
@@ -154,7 +157,10 @@ def _title(html: str, linked: str, meta: str, site: str) -> str:
     """
     heading = next((words for match in _HEADING.finditer(html) if (words := _words(match[1]))), "")
     tag = _TITLE_TAG.search(html)
-    title = linked or meta or (_words(tag[1]) if tag else "")
+    shown = _words(tag[1]) if tag else ""
+    title = linked or meta or shown
+    if _REFERENCE.search(title) and not _REFERENCE.search(shown):  # it was escaped twice
+        title = clean_line(entities.unescape(title))
     if heading and (not title or title.lower().startswith(heading.lower())):
         return heading
     for divider in (" | ", " - ", " – ", " — ", " :: ", " • "):
@@ -181,7 +187,9 @@ def _is_site(name: str, site: str, url: str) -> bool:
 
 
 def _byline(html: str) -> str:
-    for match in _BYLINE.finditer(html[:600_000]):
+    for match in islice(_BYLINE.finditer(html[:600_000]), _MAX_BYLINES):
+        if html.rfind("<script", 0, match.start()) > html.rfind("</script", 0, match.start()):
+            continue
         name = person(_words(match[1]))
         if 3 <= len(name) <= 60 and not re.search(r"\d{2}|[:!?]", name):
             return name
@@ -208,10 +216,24 @@ def _linked_data(html: str) -> Iterator[dict[str, Any]]:
     for opening in islice(_LINKED_DATA.finditer(html), _MAX_SCRIPTS):
         end = html.find("</script", opening.end(), opening.end() + _MAX_DATA)
         try:
-            text = html[opening.end() : max(end, opening.end())].strip()
-            yield from _objects(json.loads(text.removeprefix("<![CDATA[").removesuffix("]]>"), strict=False))
+            yield from _objects(_data(html[opening.end() : max(end, opening.end())]))
         except (ValueError, RecursionError):
             continue
+
+
+def _data(text: str) -> Any:
+    """Return the data of a script, which may be in a comment or have a comma after the last value of a list.
+
+    Raises:
+        ValueError: when it is no JSON.
+    """
+    text = text.replace("<![CDATA[", "").replace("]]>", "")
+    first = min((place for mark in "{[" if (place := text.find(mark)) >= 0), default=0)
+    text = text[first : max(map(text.rfind, "}]")) + 1]
+    try:
+        return json.loads(text, strict=False)
+    except ValueError:
+        return json.loads(_TRAILING_COMMA.sub("", text), strict=False)
 
 
 def _is(kinds: re.Pattern[str], node: dict[str, Any]) -> bool:

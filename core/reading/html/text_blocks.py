@@ -36,6 +36,8 @@ _WITHIN_CELLS = _BLOCKS - {
     "caption",
 }
 """Elements that reveal a layout table. Its cells are read like other parts of the page."""
+_LEAST_LOOSE = 40
+"""Characters of a text in no element that make a paragraph of it."""
 
 
 @dataclass(slots=True)
@@ -102,6 +104,36 @@ def page_blocks(root: lxml.html.HtmlElement, *, buttons: bool = False) -> list[B
         stack.extend((child, False) for child in reversed(element))
     flush(root)
     return blocks
+
+
+def wrap_loose_text(root: lxml.html.HtmlElement) -> None:
+    """Make paragraphs of text that stands in the body itself.
+
+    Links and emphasis in it stay. Pages by hand have such text, as a first paragraph without a tag, and other extractors
+    pass over it.
+    """
+    body = root.find("body")
+    if body is None or not any(map(_is_loose, (body.text, *(child.tail for child in body)))):
+        return
+    paragraph: lxml.html.HtmlElement | None = None
+    if _is_loose(body.text):
+        paragraph = body.makeelement("p")
+        paragraph.text, body.text = body.text, None
+        body.insert(0, paragraph)
+    for child in list(body)[paragraph is not None :]:
+        if child.tag == "br" or child.tag not in _BLOCKS | _SILENT:
+            if paragraph is not None:
+                paragraph.append(child)
+        elif _is_loose(child.tail):
+            paragraph = body.makeelement("p")
+            paragraph.text, child.tail = child.tail, None
+            child.addnext(paragraph)
+        else:
+            paragraph = None
+
+
+def _is_loose(text: str | None) -> bool:
+    return text is not None and len(text.strip()) >= _LEAST_LOOSE
 
 
 def write_blocks(blocks: Iterable[Block]) -> str:
