@@ -94,6 +94,22 @@ def test_superscripts_are_raised_and_marks_of_notes_are_not(extractor: Extractor
 
 
 @pytest.mark.parametrize("extractor", Extractor)
+def test_marks_of_headings_and_numbers_of_lines_are_no_text(extractor: Extractor) -> None:
+    numbers = "\n".join(f'<span class="n">{number}</span>' for number in range(9, 12))
+    code = "<pre>cool(lava)\nshrink(lava)\ncrack(lava)</pre>"
+    text = read(
+        f'<h2>Width of columns<a href="#width" title="Link to here">¶</a></h2><p>{PROSE}</p><p>{PROSE} See '
+        f'<a href="/law">§</a> 12.</p><table><tr><td><pre>{numbers}</pre></td><td>{code}</td></tr></table><p>{PROSE}</p>'
+        "<pre>4\n8\n15</pre>",
+        extractor,
+    ).text
+    assert "Width of columns\n" in text
+    assert "See § 12." in text
+    assert "cool(lava)\nshrink(lava)\ncrack(lava)" in text
+    assert ("10" in text, "15" in text) == (False, True)
+
+
+@pytest.mark.parametrize("extractor", Extractor)
 @pytest.mark.parametrize("software", FORMULAS)
 def test_formula_is_read_once(software: str, extractor: Extractor) -> None:
     markup, formula = FORMULAS[software]

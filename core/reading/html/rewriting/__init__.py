@@ -31,6 +31,17 @@ _FORUM = frozenset({
 })  # fmt: skip
 """Tags of forums (BBCode), whose readers see what was typed."""
 _READINGS = ("rt", "rtc", "rp")
+_MARKS = ("¶", "&para;", "&#182;", "§", "#", "🔗")
+_PERMALINK = re.compile(
+    rf"<a\b[^<>]{{0,300}}?\bhref\s?=\s?[^<>#]{{0,300}}#[^<>]{{0,300}}>\s{{0,20}}(?:{'|'.join(_MARKS)})\s{{0,20}}</a>",
+    re.IGNORECASE,
+)
+"""A link with a mark in place of words, by which readers copy the address of a heading."""
+_NUMBERS = re.compile(
+    r"<pre\b[^<>]{0,300}>((?:[0-9\s]|</?(?:a|b|div|span)\b[^<>]{0,300}>)+)</pre\s*>", re.IGNORECASE
+)
+"""Preformatted text of numbers alone."""
+_TAG = re.compile("<[^<>]*>")
 _SHADOW = re.compile(r"<template\b[^<>]{0,300}\bshadowroot")
 _RAISED = re.compile(r"<su[pb]\b|<[a-z]+\s[^<>]{0,300}?vertical-align:\s*su(?:per|b)\b")
 
@@ -122,11 +133,27 @@ _STEPS: tuple[tuple[tuple[str, ...], Callable[[lxml.html.HtmlElement], None]], .
 """Texts of markup in lower case, with the step that rewrites it. The order counts: a formula has superscripts."""
 
 
+def _drop_marks(html: str) -> str:
+    """Return markup without the marks beside headings and the numbers beside lines of code."""
+    if any(f"{mark}</a" in html or f"{mark} </a" in html for mark in _MARKS):
+        html = _PERMALINK.sub("", html)
+    return _NUMBERS.sub(lambda match: "" if _counts(match[1]) else match[0], html)
+
+
+def _counts(markup: str) -> bool:
+    """Whether a markup's words are two or more numbers, each by one higher than the one before."""
+    words = _TAG.sub(" ", markup).split()
+    if len(words) < 2 or max(map(len, words)) > 9:
+        return False
+    return [*map(int, words)] == [*range(int(words[0]), int(words[0]) + len(words))]
+
+
 def rewrite_markup(html: str) -> str:
     """Return markup with formulas, superscripts and shadow roots as plain text.
 
-    Readings of ruby and shortcodes are dropped. Other pages are returned unchanged. It takes linear time.
+    Readings of ruby, shortcodes, marks of headings and numbers of lines are dropped. Other pages are returned unchanged. It takes linear time.
     """
+    html = _drop_marks(html)
     lowered = html.lower()
     steps = [step for cues, step in _STEPS if any(cue in lowered for cue in cues)]
     if "shadowroot" in lowered and _SHADOW.search(lowered):
