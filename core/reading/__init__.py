@@ -32,7 +32,7 @@ _REFERENCE = re.compile("&#(?:[xX]0*[eE]0[0-9a-fA-F]{3}|0*91[78][0-9]{3});")
 
 _UNDRAWN = (SkipReason.NEEDS_JAVASCRIPT, SkipReason.EMPTY)
 """Reasons for which the text that a page declares in its structured data is read instead."""
-EDITION = 16
+EDITION = 17
 """Version of the extraction. A new one makes cached documents be extracted again."""
 
 
@@ -45,6 +45,10 @@ def extract(document: Document, extractor: Extractor = Extractor.ACCURATE) -> Ar
         Unreadable: when the document has no article. The reason names the kind of page.
     """
     began = time.thread_time()
+    if document.media_type == file_types.SAVED_PAGE:
+        from core.reading.mail import saved_page
+
+        document = saved_page(document)
     article = _html(document, extractor) if document.media_type in file_types.HTML else _other(document)
     if not article.text:
         raise Unreadable(SkipReason.EMPTY, "there is no text in it")

@@ -7,6 +7,7 @@ import regex as re
 
 from core.model import SkipReason, Unreadable
 from core.reading.zip_archive import Archive
+from core.text.decoding import unmarked_utf16
 
 DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
 PPTX = "application/vnd.openxmlformats-officedocument.presentationml.presentation"
@@ -28,13 +29,15 @@ OFFICE_NAMES = {
 EPUB = "application/epub+zip"
 CSV = "text/csv"
 MAIL, MAILBOX = "message/rfc822", "application/mbox"
+SAVED_PAGE = "multipart/related"
+"""A web page with its parts, as browsers save it (MHTML)."""
 HTML = frozenset({"text/html", "application/xhtml+xml"})
 ZIP = "application/zip"
 PDF = "application/pdf"
 SITEMAP = "application/vnd.openquery.sitemap"
 """A list of addresses for robots, plain or packed with gzip. It is read as one address per line."""
 
-DOCUMENTS = "a PDF, office file (.docx, .pptx, .xlsx, .odt, .odp, .ods, .rtf, .doc, .ppt, .xls, .xlsb), EPUB, HTML, Markdown, text or CSV file, notebook (.ipynb), e-mail (.eml, .mbox) or subtitles (.srt, .vtt)"
+DOCUMENTS = "a PDF, office file (.docx, .pptx, .xlsx, .odt, .odp, .ods, .rtf, .doc, .ppt, .xls, .xlsb), EPUB, HTML (.html, .mhtml), Markdown, text, CSV or JSON file, notebook (.ipynb), e-mail (.eml, .mbox) or subtitles (.srt, .vtt)"
 """Readable formats, for messages."""
 
 _BY_NAME = {
@@ -55,6 +58,10 @@ _BY_NAME = {
     ".vtt": "text/plain",
     ".eml": MAIL,
     ".mbox": MAILBOX,
+    ".mht": SAVED_PAGE,
+    ".mhtml": SAVED_PAGE,
+    ".jsonl": "application/json",
+    ".ndjson": "application/json",
 }
 _OF_PAGES = frozenset({".css", ".js", ".mjs", ".cjs"})
 """Style sheets and scripts of web pages."""
@@ -68,6 +75,7 @@ _BELIEVED = (
     "application/xml",
     MAIL,
     MAILBOX,
+    SAVED_PAGE,
     PDF,
 )
 _OFFICE = {
@@ -76,6 +84,8 @@ _OFFICE = {
     "xl/workbook.xml": XLSX,
     "xl/workbook.bin": XLSB,
 }
+_NUMBERED_WORD = re.compile(r"word/document\d+\.xml")
+"""The text of a Word document that a server has stored again."""
 _MIMETYPE = "mimetype"
 _LISTED_LIMIT = 1_000
 
@@ -109,6 +119,10 @@ _READABLE = {
     "application/x-subrip": "text/plain",
     MAIL: MAIL,
     MAILBOX: MAILBOX,
+    SAVED_PAGE: SAVED_PAGE,
+    "application/x-mimearchive": SAVED_PAGE,
+    "application/x-ndjson": "application/json",
+    "application/jsonl": "application/json",
 }
 _UNSPECIFIC = frozenset(
     {"", "application/octet-stream", "binary/octet-stream", "application/force-download", "unknown/unknown"}
@@ -195,7 +209,9 @@ def _packed_kind(body: bytes) -> str:
             return declared
         if declared.startswith("application/vnd.oasis.opendocument"):
             raise Unreadable(SkipReason.UNSUPPORTED, "an OpenDocument drawing or database; save it as .pdf")
-    return next((kind for path, kind in _OFFICE.items() if path in archive), ZIP)
+    if kind := next((kind for path, kind in _OFFICE.items() if path in archive), ""):
+        return kind
+    return DOCX if any(map(_NUMBERED_WORD.fullmatch, archive.names)) else ZIP
 
 
 def declared_type(content_type: str | None) -> tuple[str, str | None]:
@@ -234,6 +250,7 @@ def readable_type(declared: str, charset: str | None, head: bytes) -> str:
         if head.startswith(magic):
             raise Unreadable(SkipReason.UNSUPPORTED, f"{kind} sent as {declared or 'nothing in particular'}")
     wide = head.startswith(_WIDE_BOMS) or (charset or "").lower().startswith(("utf-16", "utf-32", "utf16"))
+    wide = wide or _is_wide_text(head)
     if not wide and head[:2] not in (b"<\x00", b"\x00<") and _is_binary(head):
         kind = next((kind for magic, kind in _BINARY_MAGIC if head.startswith(magic)), "binary data")
         raise Unreadable(SkipReason.UNSUPPORTED, f"{kind} sent as {declared or 'nothing in particular'}")
@@ -255,6 +272,12 @@ def _named_type(declared: str) -> str | None:
     if declared.endswith("+xml") and not declared.startswith("image/"):
         return _READABLE.get(declared, "application/xml")
     return _READABLE.get(declared)
+
+
+def _is_wide_text(head: bytes) -> bool:
+    """Whether a head is text in UTF-16 without a byte order mark."""
+    codec = unmarked_utf16(head)
+    return bool(codec) and len(head) % 2 == 0 and not _is_binary(head.decode(codec, errors="replace").encode())
 
 
 def _is_binary(head: bytes) -> bool:

@@ -11,7 +11,8 @@ from email.message import Message
 from email.utils import getaddresses, parsedate_to_datetime
 from itertools import islice
 
-from core.model import Article, SkipReason, Unreadable
+from core.model import Article, Document, SkipReason, Unreadable
+from core.reading.file_types import HTML
 from core.reading.html.dom_cleaning import remove_hidden_lxml
 from core.reading.html.html_parsing import parse_html, truncate_html
 from core.reading.html.rewriting import rewrite_markup
@@ -40,6 +41,30 @@ def read_mail(body: bytes) -> Article:
         Unreadable: BROKEN when it has no header.
     """
     return _read([body])
+
+
+def saved_page(document: Document) -> Document:
+    """Return the page of a web archive (MHTML), which is its first part in HTML.
+
+    Raises:
+        Unreadable: BROKEN when it has none.
+    """
+    try:
+        parts = list(islice(message_from_bytes(document.body.lstrip()).walk(), _MOST_PARTS))
+    except RecursionError as error:
+        raise Unreadable(SkipReason.BROKEN, "a saved page with too many parts within parts") from error
+    page = next((part for part in parts if part.get_content_type() in HTML), None)
+    payload = page.get_payload(decode=True) if page else None
+    if page is None or not isinstance(payload, bytes):
+        raise Unreadable(SkipReason.BROKEN, "a saved page without HTML")
+    location = clean_line(page.get("Content-Location"), 2_000)
+    return replace(
+        document,
+        url=location if location.startswith(("http://", "https://")) else document.url,
+        media_type="text/html",
+        charset=page.get_content_charset(),
+        body=payload,
+    )
 
 
 def read_mailbox(body: bytes) -> Article:

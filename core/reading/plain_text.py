@@ -206,10 +206,7 @@ def read_json(text: str) -> Article:
     Raises:
         Unreadable: BROKEN when it is no JSON.
     """
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise Unreadable(SkipReason.BROKEN, "not valid JSON") from error
+    value = _json_value(text)
     if is_notebook(value):
         return replace(read_markdown(notebook_markdown(value)), extractor="notebook")
     if isinstance(value, dict) and _JSON_FEED.match(str(value.get("version"))):
@@ -225,6 +222,24 @@ def read_json(text: str) -> Article:
         title=clean_line(title),
         left_out=f"only the first {len(lines):,} values were read" if more else left_out(len(joined)),
     )
+
+
+def _json_value(text: str) -> Any:
+    """Return the value of JSON, or the values of its lines as a list (JSON Lines).
+
+    Raises:
+        Unreadable: BROKEN when it is neither.
+    """
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        lines = [line for line in text.splitlines() if line.strip()]
+        try:
+            if len(lines) > 1:
+                return [json.loads(line) for line in lines]
+        except (ValueError, RecursionError):
+            pass
+        raise Unreadable(SkipReason.BROKEN, "not valid JSON") from error
 
 
 def _json_feed(feed: dict[str, Any]) -> Article:

@@ -54,6 +54,25 @@ def test_html_is_read_where_the_plain_form_says_little() -> None:
     assert "Hidden." in article.hidden
 
 
+def test_page_saved_with_its_parts_is_read_as_a_page() -> None:
+    message = EmailMessage()
+    message["Snapshot-Content-Location"] = "https://mill.example/wheel"
+    message.set_content(
+        f"<title>The wheel</title><nav>Home</nav><article><h1>The wheel</h1><p>{MORE}</p><p>{WORDS}</p></article>",
+        subtype="html",
+        cte="quoted-printable",
+        charset="iso-8859-1",
+    )
+    message.add_related(b"p { color: red }", maintype="text", subtype="css", cid="css@mill")
+    for name in ("page.mht", "page.mhtml"):
+        article = read(name, message.as_bytes())
+        assert article.title == "The wheel"
+        assert f"{MORE}\n\n{WORDS}" in article.text
+        assert "color" not in article.text
+    with pytest.raises(Unreadable, match="without HTML"):
+        read("page.mhtml", mail().as_bytes())
+
+
 def test_message_within_a_message_is_read() -> None:
     message = mail("See below.", subject="Fwd: Wheel")
     message.add_attachment(mail(MORE, "base64", "Wheel"))

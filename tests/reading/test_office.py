@@ -1,6 +1,7 @@
 """Office files, books and tables become articles with their sections."""
 
 import gzip
+import io
 import struct
 import zipfile
 
@@ -131,6 +132,14 @@ def test_a_chapter_that_is_cut_is_said_to_be() -> None:
     assert read(epub({"One": "<p>Air.</p>"})).left_out == ""
 
 
+def test_damaged_chapter_costs_that_chapter_alone() -> None:
+    body = bytearray(epub({"One": "<p>Wind.</p>", "Two": "<p>Water.</p>", "Three": "<p>Fire.</p>"}))
+    header = zipfile.ZipFile(io.BytesIO(body)).getinfo("OEBPS/text/c1.xhtml")
+    body[header.header_offset + 30 + len(header.filename) + 8] ^= 0xFF
+    article = read(bytes(body))
+    assert (article.text, article.left_out) == ("Wind.\n\nFire.", "1 damaged chapter was not read")
+
+
 def test_a_book_that_its_seller_locked_says_so() -> None:
     lock = "<encryption><EncryptedData><CipherData><CipherReference URI='OEBPS/text/c0.xhtml'/></CipherData></EncryptedData></encryption>"
     with pytest.raises(Unreadable, match="locked by its seller"):
@@ -212,6 +221,7 @@ def test_a_long_document_says_what_was_left_out() -> None:
     [
         ("a.docx", docx("x"), DOCX),
         ("a.zip", docx("x"), DOCX),
+        ("a.docx", packed({"[Content_Types].xml": "<Types/>", "word/document2.xml": "<w/>"}), DOCX),
         ("a.txt", pptx(("x", [])), PPTX),
         ("a", xlsx("x", [["y"]]), XLSX),
         ("a.pdf", epub({"x": "y"}), EPUB),
@@ -222,6 +232,8 @@ def test_a_long_document_says_what_was_left_out() -> None:
         ("a.csv", b"a,b\n1,2", CSV),
         ("A.TSV", b"a\tb\n1\t2", CSV),
         ("a.csv", b"<html><p>x", "text/html"),
+        ("a.txt", "Basalt cools.".encode("utf-16-le"), "text/plain"),
+        ("a.jsonl", b'{"a": 1}\n{"a": 2}', "application/json"),
         ("notes.MD", b"# x", "text/markdown"),
         ("notes", b"plain words", "text/plain"),
         ("a.xml", b"<?xml version='1.0'?><a>x</a>", "application/xml"),

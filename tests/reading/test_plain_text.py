@@ -95,6 +95,13 @@ def test_json_that_is_none_is_refused(body: str) -> None:
     assert caught.value.reason is SkipReason.BROKEN
 
 
+def test_json_of_lines_is_read_line_by_line() -> None:
+    assert (
+        read('{"rock": "basalt", "sides": 6}\n\n{"rock": "chalk"}\n', "application/json").text
+        == "rock: basalt\nsides: 6\n\nrock: chalk"
+    )
+
+
 def test_a_feed_becomes_its_entries() -> None:
     feed = """<?xml version="1.0" encoding="utf-8"?><rss version="2.0"
     xmlns:content="http://purl.org/rss/1.0/modules/content/"><channel><title>Rock news</title><description>All</description>

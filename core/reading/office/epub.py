@@ -1,6 +1,7 @@
 """E-books: the chapters of an EPUB in reading order. Their titles are sections."""
 
 import posixpath
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -16,6 +17,7 @@ from core.reading.normalization import clean_line, paragraphs
 from core.reading.office.package import Package
 from core.reading.office.safe_xml import attribute, local
 from core.reading.text_builder import TextBuilder
+from core.reading.unread import unread_notice
 from core.text.decoding import decode
 
 _LARGEST_PART = 20_000_000
@@ -42,15 +44,21 @@ def read_epub(body: bytes) -> Article:
     book = _book(package)
     _refuse_locked(package, book.spine)
     titles = _titles(package, book.contents)
-    out, hidden, cut = TextBuilder(), [], ""
+    out, hidden, cut, unread = TextBuilder(), [], "", Counter[str]()
     for name in book.spine:
         if out.full or name not in package or name == book.contents:
             continue
         # The bytes cover all characters within the limit.
-        markup = decode(package.read(name, _LARGEST_PART)[: 4 * HTML_LIMIT + 4])
+        try:
+            markup = decode(package.read(name, _LARGEST_PART)[: 4 * HTML_LIMIT + 4])
+            tree = _chapter(markup)
+        except Unreadable as error:
+            if error.reason is not SkipReason.BROKEN:
+                raise
+            unread["damaged chapter"] += 1
+            continue
         if len(markup) > HTML_LIMIT:
             cut = f"only the first {HTML_LIMIT:,} characters of long chapters were read"
-        tree = _chapter(markup)
         if tree is None:
             continue
         hidden.append(remove_hidden_lxml(tree))
@@ -65,7 +73,11 @@ def read_epub(body: bytes) -> Article:
         date=facts.get("date", ""),
         language=facts.get("language", ""),
     )
-    return replace(article, hidden="\n".join(filter(None, hidden)), left_out=article.left_out or cut)
+    return replace(
+        article,
+        hidden="\n".join(filter(None, hidden)),
+        left_out=unread_notice(unread, *filter(None, (article.left_out or cut,))),
+    )
 
 
 def _book(package: Package) -> _Book:

@@ -44,6 +44,7 @@ KINDS = {
     file_types.DOCX: "Word",
     file_types.DOC: "Word",
     file_types.RTF: "RTF",
+    file_types.SAVED_PAGE: "HTML",
     file_types.MAIL: "e-mail",
     file_types.MAILBOX: "mailbox",
     file_types.ODT: "OpenDocument",
