@@ -277,7 +277,9 @@ def _named_type(declared: str) -> str | None:
 def _is_wide_text(head: bytes) -> bool:
     """Whether a head is text in UTF-16 without a byte order mark."""
     codec = unmarked_utf16(head)
-    return bool(codec) and len(head) % 2 == 0 and not _is_binary(head.decode(codec, errors="replace").encode())
+    return (
+        bool(codec) and len(head) % 2 == 0 and not _is_binary(head.decode(codec, errors="replace").encode())
+    )
 
 
 def _is_binary(head: bytes) -> bool:

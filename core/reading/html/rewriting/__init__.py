@@ -42,6 +42,11 @@ _NUMBERS = re.compile(
 )
 """Preformatted text of numbers alone."""
 _TAG = re.compile("<[^<>]*>")
+_WITHIN_LINES = "a|abbr|b|button|cite|code|em|font|i|label|mark|small|span|strong|time|u"
+_OPENING, _CLOSING = rf"<(?:{_WITHIN_LINES})(?:\s[^<>]{{0,2000}})?>", rf"</(?:{_WITHIN_LINES})\s?>"
+_JOINT = re.compile(rf"{_CLOSING}(?=(?:{_CLOSING}|{_OPENING}){{0,20}}{_OPENING}([^\W_]))")
+"""The end of an element that is followed by another with a word, without a blank."""
+_WORD_END = re.compile(r"[^\W_]{2}")
 _SHADOW = re.compile(r"<template\b[^<>]{0,300}\bshadowroot")
 _RAISED = re.compile(r"<su[pb]\b|<[a-z]+\s[^<>]{0,300}?vertical-align:\s*su(?:per|b)\b")
 
@@ -135,9 +140,20 @@ _STEPS: tuple[tuple[tuple[str, ...], Callable[[lxml.html.HtmlElement], None]], .
 
 def _drop_marks(html: str) -> str:
     """Return markup without the marks beside headings and the numbers beside lines of code."""
-    if any(f"{mark}</a" in html or f"{mark} </a" in html for mark in _MARKS):
+    if any(f"{mark}</a" in html for mark in _MARKS):
         html = _PERMALINK.sub("", html)
     return _NUMBERS.sub(lambda match: "" if _counts(match[1]) else match[0], html)
+
+
+def _parted(joint: re.Match[str]) -> str:
+    """Return the end of an element with a blank after it, by which a style parts its words from the next.
+
+    A lower-case letter may continue a word, as after an initial, and scripts without capitals need no blanks.
+    """
+    before, after = joint.string[max(joint.start() - 2, 0) : joint.start()], joint[1]
+    cased = before[-1:].isdigit() or before.lower() != before.upper()
+    apart = cased and _WORD_END.fullmatch(before) and (after.isupper() or after.isdigit())
+    return f"{joint[0]} " if apart else joint[0]
 
 
 def _counts(markup: str) -> bool:
@@ -153,7 +169,7 @@ def rewrite_markup(html: str) -> str:
 
     Readings of ruby, shortcodes, marks of headings and numbers of lines are dropped. Other pages are returned unchanged. It takes linear time.
     """
-    html = _drop_marks(html)
+    html = _JOINT.sub(_parted, _drop_marks(html))
     lowered = html.lower()
     steps = [step for cues, step in _STEPS if any(cue in lowered for cue in cues)]
     if "shadowroot" in lowered and _SHADOW.search(lowered):
