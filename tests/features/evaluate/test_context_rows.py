@@ -26,6 +26,40 @@ CLIFFS, PONDS = "Gulls nest on cliffs; they're loud.", "Ponds freeze."
             )
             + '\n{"user_input": "Why?", "reference_contexts": null}\n',
         ),
+        (  # a multi-hop question of RAGAS, by way of a data set of Hugging Face: NumPy writes no commas
+            "hub.csv",
+            "user_input,reference_contexts,reference\n"
+            f'Who nests?,"[""<1-hop>\\n\\n{CLIFFS}""\n \'<2-hop>\\n\\n{PONDS}\']",Gulls\nWhy?,[],\n',
+        ),
+        (  # as pandas writes a frame by default
+            "frame.json",
+            json.dumps(
+                {
+                    "user_input": {"0": "Who nests?", "1": "Why?"},
+                    "reference_contexts": {"0": [CLIFFS, PONDS], "1": None},
+                    "reference": {"0": "Gulls", "1": None},
+                }
+            ),
+        ),
+        (  # DeepEval 4.3.1 has a column for the file of a question, and divides contexts by a bar
+            "goldens.csv",
+            "input,actual_output,expected_output,retrieval_context,context,name,comments,source_file\n"
+            f"Who nests?,,Gulls,Something else.,{CLIFFS}|{PONDS},,,gulls.txt\nWhy?,,,,,,,\n",
+        ),
+        (
+            "goldens.jsonl",
+            json.dumps(
+                {
+                    "input": "Who nests?",
+                    "actual_output": None,
+                    "expected_output": "Gulls",
+                    "retrieval_context": "Something else.",
+                    "context": f"{CLIFFS}|{PONDS}",
+                    "source_file": "gulls.txt",
+                }
+            )
+            + '\n{"input": "Why?", "actual_output": null, "retrieval_context": null, "context": null}\n',
+        ),
         (
             "goldens.json",
             json.dumps(
@@ -90,6 +124,8 @@ def test_table_that_names_its_sources_is_one_of_excerpts(tmp_path: Path) -> None
     ("name", "text", "problem"),
     [
         ("t.jsonl", '{"user_input": "A?", "context": "x"}\n{"user_input": 7, "context": "x"}\n', "line 2 has no question"),
+        ("t.jsonl", '{"user_input": "A?", "retrieved_contexts": ["x"]}\n', "line 1 has only contexts that a system"),
+        ("t.csv", "user_input,retrieved_contexts\nA?,['x']\n", "line 2 has only contexts that a system"),
         ("t.json", "[1, 2]", "not in SQuAD's layout"),
         ("t.csv", "question,__expected\nWho?,contains: Gulls\n", "has no column excerpt"),
     ],

@@ -7,6 +7,7 @@ They are lines of JSON, a list in JSON, or a table. Each context is a document, 
 """
 
 import ast
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from itertools import islice
@@ -26,10 +27,18 @@ from core.text.sanitize import pluralize
 
 _QUESTIONS = ("user input", "question", "query", "input")
 _CONTEXTS = ("reference contexts", "contexts", "context", "ground truth contexts")
-"""Fields of the contexts that answer a question. Those that a system retrieved have other names."""
+"""Fields of the contexts that answer a question."""
+_RETRIEVED = ("retrieved contexts", "retrieval context")
+"""Fields of the contexts that a system retrieved, whether they answer or not."""
 _ANSWERS = ("reference", "ground truth", "ground truths", "expected output", "answers", "answer")
 _NOT_THESE = frozenset(("relevant", "source"))
 """Fields of rows whose documents are elsewhere."""
+_DEEP_EVAL = frozenset(("input", "actual output", "context", "retrieval context"))
+"""Fields of every row of DeepEval, whose tables and lines divide the contexts of a row by `|`."""
+_HOP = re.compile(r"<\d+-hop>\s+")
+"""What RAGAS writes before each context of a question that needs several."""
+_QUOTED = re.compile(r"""('(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+")(\s+(?=['"]))?""", re.DOTALL)
+"""A text in Python's form, and the white space before a next one: NumPy writes lists without commas."""
 _LONGEST_LIST = 200_000
 """The longest cell that is read as a list of Python."""
 
@@ -37,14 +46,16 @@ _LONGEST_LIST = 200_000
 def has_contexts(row: Iterable[str]) -> bool:
     """Return whether a row with these fields is a question with its contexts."""
     names = {folded(name) for name in row}
-    return bool(names.intersection(_QUESTIONS) and names.intersection(_CONTEXTS)) and not names & _NOT_THESE
+    has_both = names.intersection(_QUESTIONS) and names.intersection((*_CONTEXTS, *_RETRIEVED))
+    return bool(has_both) and not names & _NOT_THESE
 
 
 def is_table(source: Source) -> bool:
     """Return whether the head of a table names a question and its contexts, and no source."""
     with source.open() as file, suppress(MalformedRow):
         head = next(islice(delimited_rows(decode(file.read())), 1), (0, []))[1]
-        return has_contexts(head) and not named_places(head, ("source",))
+        is_deep_eval = set(map(folded, head)) >= _DEEP_EVAL  # it names the file of each question
+        return has_contexts(head) and (is_deep_eval or not named_places(head, ("source",)))
     return False
 
 
@@ -74,7 +85,9 @@ def load_lines(source: Source) -> DataSet:
 
 
 def listed(source: Source) -> list[dict[str, Any]]:
-    """Return the questions with contexts that a file of JSON lists, alone or as `goldens`. Any other file gives none.
+    """Return the questions with contexts that a file of JSON lists, alone, as `goldens` or by column.
+
+    Any other file gives none.
 
     Raises:
         BadInput: as `Source.open`, or for too many values.
@@ -86,9 +99,18 @@ def listed(source: Source) -> list[dict[str, Any]]:
     value: Any = None
     with suppress(ValueError):
         value = valid_json(body)
-    value = value.get("goldens") if isinstance(value, dict) else value
+    if isinstance(value, dict):
+        value = _rows_of_columns(value) if has_contexts(value) else value.get("goldens")
     rows = value if isinstance(value, list) else []
     return rows if rows and all(isinstance(row, dict) and has_contexts(row) for row in rows) else []
+
+
+def _rows_of_columns(columns: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the rows of columns that are lists, or objects as pandas writes them."""
+    values = [column.values() if isinstance(column, dict) else column for column in columns.values()]
+    if not all(isinstance(column, Iterable) and not isinstance(column, str) for column in values):
+        return []
+    return [dict(zip(columns, row, strict=True)) for row in zip(*values, strict=False)]
 
 
 def load_list(source: Source, rows: Iterable[dict[str, Any]]) -> DataSet:
@@ -104,7 +126,7 @@ def _data_set(source: Source, rows: Iterable[tuple[int, Mapping[str, Any]]]) -> 
         question = _first(fields, _QUESTIONS)
         if not isinstance(question, str) or not question.strip():
             raise BadLine(source, number, " has no question.", hint=f"Write it as {_QUESTIONS[1]}, a text.")
-        texts = list(_texts(_first(fields, _CONTEXTS)))
+        texts = _contexts(source, number, fields)
         ids = [text_digest(text) for text in texts]
         for name, text in zip(ids, texts, strict=True):
             documents.setdefault(name, CorpusDocument(id=name, text=text, title=_title(fields, texts)))
@@ -134,6 +156,21 @@ def _data_set(source: Source, rows: Iterable[tuple[int, Mapping[str, Any]]]) -> 
     )
 
 
+def _contexts(source: Source, number: int, fields: Mapping[str, Any]) -> list[str]:
+    """Return the contexts that answer the question of a row. Raises `BadLine` for a row that can have none."""
+    if fields.keys().isdisjoint(_CONTEXTS):
+        raise BadLine(
+            source,
+            number,
+            " has only contexts that a system retrieved.",
+            hint="Add those that answer the question, as reference_contexts or context.",
+        )
+    value = _first(fields, _CONTEXTS)
+    if isinstance(value, str) and fields.keys() >= _DEEP_EVAL:
+        value = value.split("|")
+    return [text[found.end() :] if (found := _HOP.match(text)) else text for text in _texts(value)]
+
+
 def _title(fields: Mapping[str, Any], texts: list[str]) -> str:
     title = fields.get("title")
     return title if isinstance(title, str) and len(texts) == 1 else ""
@@ -156,8 +193,9 @@ def _written_list(text: str) -> Any:
     if text.startswith("[") and text.endswith("]") and len(text) <= _LONGEST_LIST:
         with suppress(ValueError):
             return valid_json(text.encode())
+        with_commas = _QUOTED.sub(lambda found: found[1] + ("," if found[2] else ""), text)
         with suppress(ValueError, SyntaxError, MemoryError, RecursionError):
-            return ast.literal_eval(text)
+            return ast.literal_eval(with_commas)
     return text
 
 
