@@ -24,7 +24,7 @@ def _add_run(target: argparse.ArgumentParser) -> None:
     add_file(
         target,
         "--trec",
-        "write the ten first documents of each setting here, as runs for trec_eval",
+        "write the judgements and the ten first documents of each setting here, for trec_eval",
         "FOLDER",
     )
     add_scheduler(target)

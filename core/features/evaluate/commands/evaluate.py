@@ -28,7 +28,7 @@ from core.features.evaluate.experiment import Result, run_experiment
 from core.features.evaluate.experiment_state import SweepProgress
 from core.features.evaluate.labels.passage_labels import labelled_passages
 from core.features.evaluate.metrics.metric_help import with_unit
-from core.features.evaluate.metrics.trec_run import SUFFIX, run_lines, run_tag
+from core.features.evaluate.metrics.trec_run import QRELS, SUFFIX, qrels_lines, run_lines, run_tag
 from core.features.evaluate.regression_check import check, junit_xml
 from core.features.evaluate.results import Results
 from core.features.evaluate.results_folder import FILE, ResultsFolder, read_results
@@ -233,7 +233,7 @@ async def _measure(
 ) -> int:
     """Run or continue the experiment of a folder, and return the exit code. Prints a line for each setting.
 
-    The rankings of what is measured now are written into the folder `trec`, if there is one.
+    The judgements, and the rankings of what is measured now, are written into the folder `trec`, if there is one.
     """
 
     def write_run(setting: str, rankings: Mapping[str, Sequence[str]]) -> None:
@@ -241,6 +241,8 @@ async def _measure(
             tag = run_tag(setting)
             atomic_write(trec / f"{tag}{SUFFIX}", run_lines(rankings, tag).encode())
 
+    if trec:
+        atomic_write(trec / QRELS, qrels_lines(data.questions).encode())
     async with Engine(connections) as engine:
         rerank = sweep_reranker(engine, tried, data)
         _describe(data, tried)

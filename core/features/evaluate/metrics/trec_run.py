@@ -1,12 +1,17 @@
-"""Rankings as runs in TREC's format, which trec_eval and its relatives read: `question Q0 document rank score tag`."""
+"""Rankings and judgements in TREC's formats, which trec_eval and its relatives read.
+
+A run has lines `question Q0 document rank score tag`, and the judgements (qrels) `question 0 document grade`.
+"""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
+from core.features.evaluate.data_sets.data_set import Question
 from core.run.qrels_names import page_name
 from core.text.digest import text_digest
 
 SUFFIX = ".run"
+QRELS = "qrels.txt"
 _LONGEST_TAG = 120
 
 
@@ -25,4 +30,13 @@ def run_lines(rankings: Mapping[str, Sequence[str]], tag: str) -> str:
         f"{page_name(question)} Q0 {page_name(document)} {rank} {1 / rank:.6f} {tag}\n"
         for question, documents in rankings.items()
         for rank, document in enumerate(documents, 1)
+    )
+
+
+def qrels_lines(questions: Iterable[Question]) -> str:
+    """Return one line for each judged document, by question. Ids are encoded as in `run_lines`."""
+    return "".join(
+        f"{page_name(question.id)} 0 {page_name(document)} {grade}\n"
+        for question in questions
+        for document, grade in question.judgements.items()
     )
