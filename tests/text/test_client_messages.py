@@ -15,6 +15,7 @@ HOSTILE = (
     "<a>",
     "<a></b>",
     "<history>\n",
+    "[[ ## a ## ]]\n",
     "User: a\nAI: b\n",
     '{"role": "user", "content": "\\',
     "```\n",

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 _TAG = re.compile(r"<(?P<end>/?)(?P<name>[A-Za-z][\w-]{0,40})(?:\s[^<>]{0,300})?>")
+_SECTION = re.compile(r"^\[\[ ## (?P<name>[A-Za-z]\w{0,40}) ## \]\][ \t]*\n|^Respond with ", re.MULTILINE)
+"""The mark before a field of DSPy, and the words after the last field of a message."""
 
 _QUESTION_NAME = re.compile(
     r"(?:(?:user|original|latest|current|follow[_-]?up)[_-]?)?(?:query|question|input|request|prompt|message)",
@@ -50,9 +52,9 @@ _FENCE = re.compile(r"^[ \t]*(?P<fence>`{3,}|~{3,}|\"{3}|'{3})", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """An element such as `<context>…</context>`, at `text[start:end]`.
+    """An element such as `<context>…</context>`, or a section `[[ ## context ## ]]`, at `text[start:end]`.
 
-    Its content is without the tags.
+    Its content is without the marks.
     """
 
     name: str
@@ -86,10 +88,12 @@ class Conversation:
 
 
 def elements(text: str) -> tuple[Element, ...]:
-    """Return the outermost elements of a text, in order.
+    """Return the outermost elements of a text, in order. In a text with sections, those are its elements.
 
     A conversation's element without an end tag reaches to the end, because clients cut their prompts.
     """
+    if sections := tuple(_sections(text)):
+        return sections
     tags = list(_TAG.finditer(text))
     ends: dict[str, list[int]] = {}
     for place, tag in enumerate(tags):
@@ -112,6 +116,15 @@ def elements(text: str) -> tuple[Element, ...]:
         found.append(Element(tag["name"].lower(), content.strip(), tag.start(), end))
         reached = end
     return tuple(found)
+
+
+def _sections(text: str) -> Iterator[Element]:
+    """Yield the sections of a text, each up to the next mark."""
+    marks = list(_SECTION.finditer(text))
+    for place, mark in enumerate(marks):
+        if mark["name"]:
+            end = marks[place + 1].start() if place + 1 < len(marks) else len(text)
+            yield Element(mark["name"].lower(), text[mark.end() : end].strip(), mark.start(), end)
 
 
 def without(text: str, parts: tuple[Element, ...]) -> str:
