@@ -23,7 +23,10 @@ CLIENT_GONE = 499
 """The client closed the connection, so this reply is not read. The number is nginx's."""
 
 _METHODS = ("DELETE", "GET", "POST", "PUT")
-_PATHS = "openapi.json below the base URL lists the paths. Clients of OpenAI's API take the base URL that ends with /v1."
+_PATHS = (
+    "openapi.json below the base URL lists the paths. Clients of OpenAI's API take the base URL that ends with /v1, and "
+    "ask for chat completions or responses, not for completions of a text."
+)
 
 STATUS_OF_PART: Mapping[str, int] = {
     "input": 422,

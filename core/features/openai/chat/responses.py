@@ -51,7 +51,8 @@ class Choice(BaseModel):
     index: int = 0
     message: AssistantMessage
     finish_reason: str
-    logprobs: None = None
+    logprobs: dict[str, Any] | None = None
+    """Always null."""
 
 
 class ChatCompletion(BaseModel):
