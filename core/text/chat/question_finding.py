@@ -12,13 +12,15 @@ from core.text.sentences import sentences
 _LABEL = re.compile(
     r"^[ \t]*(?:#{1,6}[ \t]*)?(?:\*\*)?(?:(?P<question>"
     r"(?:(?:user|my|the|the[ \t]original|original|current|follow[ -]?up)(?:'s)?[ \t]+)(?:question|query|input|request)"
-    r"(?:[ \t]is(?:[ \t]as[ \t]follows)?)?|(?-i:Q(?:uestion|uery|UESTION|UERY)|Frage|Anfrage|Pregunta|Consulta|Domanda|Вопрос)"
+    r"(?:[ \t]is(?:[ \t]as[ \t]follows)?)?|current[ \t]task|"
+    r"(?-i:Q(?:uestion|uery|UESTION|UERY)|Frage|Anfrage|Pregunta|Consulta|Domanda|Вопрос)"
     r"|问题|用户问题|問題|質問|질문)"
     r"|(?P<human>human|user)"
-    r"|(?P<answer>(?:(?:helpful|final|your|refined|standalone)[ \t]+)?(?:answer|response)|standalone[ \t]+question|thought|"
+    r"|(?P<answer>(?:provide[ \t]+)?(?:(?:helpful|final|your|complete|refined|standalone)[ \t]+){0,3}(?:answer|response)|"
+    r"this[ \t]is[ \t]the[ \t]expected[ \t]criteria[ \t]for[ \t]your[ \t]final[ \t]answer|standalone[ \t]+question|thought|"
     r"assistant|ai|antwort|respuesta|risposta|réponse|ответ|回答|答案|답변)"
-    r"|(?P<context>(?:context|background|relevant|additional|provided|source|reference)[ \t\w]{0,40}|sources|documents|"
-    r"kontext|contexto?|contesto|контекст|已知信息|上下文|参考内容|文脈))"
+    r"|(?P<context>this[ \t]is[ \t]the[ \t]context[ \t][\w' \t]{0,40}|"
+    r"(?:context|background|relevant|additional|provided|source|reference)[ \t\w]{0,40}|sources|documents|kontext|contexto?|contesto|контекст|已知信息|上下文|参考内容|文脈))"
     r"(?:\*\*)?[ \t]*[:：](?:\*\*)?[ \t]*"
     r"|^[ \t]*#{1,6}[ \t]*(?:(?P<heading>(?:user[ \t]+)?(?:question|query)|用户问题|问题))[ \t]*$",
     re.IGNORECASE | re.MULTILINE,
