@@ -88,8 +88,6 @@ class Library:
         """The limits of ingests and of the library."""
         self._files = DocumentFiles(folder / "documents")
         self._catalogue = Catalogue(folder / LIBRARY, self._files)
-        self.reader = DocumentReader(collections, self._catalogue)
-        """Reads the passages of a document."""
         self._collections = collections
         self._embedder = embedder
         self._workers = workers
@@ -191,6 +189,55 @@ class Library:
         document = await asyncio.to_thread(self._catalogue.document, checked_name(name), key)
         return document or next((d for d in await self.documents(name) if d.key == key), None)
 
+    async def passages(
+        self, name: str, key: str, after: str = "", limit: int = 50
+    ) -> tuple[tuple[LibraryPassage, ...], str]:
+        """Return the document's next passages, and `after` for more, or "" at the end."""
+        name, where = checked_name(name), document_filter(key)
+        if key.startswith(SOURCE_KEY):
+            return await self._collections.scroll(name, limit, after, where)
+        document = await asyncio.to_thread(self._catalogue.document, name, key)
+        embedder = document.embedder if document else ""
+        if document is None:
+            first, _ = await self._collections.scroll(name, 1, "", where)
+            embedder = first[0].embedder if first else ""
+        start = int(after) if after.isdigit() else 0
+        passages = await self._at_positions(name, key, embedder, start, limit + 1)
+        if not passages and not start:  # another tool numbered its passages in another way
+            return await self._collections.scroll(name, limit, after, where)
+        return passages[:limit], str(start + limit) if len(passages) > limit else ""
+
+    async def passages_on_page(self, name: str, key: str, page: int) -> tuple[LibraryPassage, ...]:
+        """Return the passages that begin on a page."""
+        passages, _ = await self._collections.scroll(
+            checked_name(name), _MOST_ON_PAGE, "", {**document_filter(key), "page": page}
+        )
+        return tuple(sorted(passages, key=lambda passage: passage.position))
+
+    async def passages_around(
+        self, name: str, passage: LibraryPassage, reach: int
+    ) -> tuple[LibraryPassage, ...]:
+        """Return a passage with `reach` neighbours on each side.
+
+        The passage is returned alone if the order is unknown.
+        """
+        start = max(0, passage.position - reach)
+        count = passage.position + reach + 1 - start
+        passages = await self._at_positions(
+            checked_name(name), passage.document, passage.embedder, start, count
+        )
+        return passages if any(other.id == passage.id for other in passages) else (passage,)
+
+    async def passage(self, name: str, passage: str) -> LibraryPassage | None:
+        """Return the passage with this id, or None."""
+        return next(iter(await self._collections.get(checked_name(name), [passage])), None)
+
+    async def _at_positions(
+        self, name: str, document: str, embedder: str, start: int, count: int
+    ) -> tuple[LibraryPassage, ...]:
+        ids = [passage_id(document, position, embedder) for position in range(start, start + count)]
+        return await self._collections.get(name, ids)
+
     async def delete(self, name: str, key: str) -> None:
         """Delete a document from a collection, and its file if no other collection has it.
 
@@ -288,60 +335,3 @@ def document_filter(key: str) -> dict[str, str | int]:
     if key.startswith(SOURCE_KEY):
         return {"source": key.removeprefix(SOURCE_KEY)}
     return {"document": key}
-
-
-class DocumentReader:
-    """Reader of passages. Every method raises the `BadInput` and `LibraryFailed` of `Library`."""
-
-    def __init__(self, collections: Collections, catalogue: Catalogue) -> None:
-        self._collections = collections
-        self._catalogue = catalogue
-
-    async def passages(
-        self, name: str, key: str, after: str = "", limit: int = 50
-    ) -> tuple[tuple[LibraryPassage, ...], str]:
-        """Return the document's next passages, and `after` for more, or "" at the end."""
-        name, where = checked_name(name), document_filter(key)
-        if key.startswith(SOURCE_KEY):
-            return await self._collections.scroll(name, limit, after, where)
-        document = await asyncio.to_thread(self._catalogue.document, name, key)
-        embedder = document.embedder if document else ""
-        if document is None:
-            first, _ = await self._collections.scroll(name, 1, "", where)
-            embedder = first[0].embedder if first else ""
-        start = int(after) if after.isdigit() else 0
-        passages = await self._at_positions(name, key, embedder, start, limit + 1)
-        if not passages and not start:  # another tool numbered its passages in another way
-            return await self._collections.scroll(name, limit, after, where)
-        return passages[:limit], str(start + limit) if len(passages) > limit else ""
-
-    async def passages_on_page(self, name: str, key: str, page: int) -> tuple[LibraryPassage, ...]:
-        """Return the passages that begin on a page."""
-        passages, _ = await self._collections.scroll(
-            checked_name(name), _MOST_ON_PAGE, "", {**document_filter(key), "page": page}
-        )
-        return tuple(sorted(passages, key=lambda passage: passage.position))
-
-    async def passages_around(
-        self, name: str, passage: LibraryPassage, reach: int
-    ) -> tuple[LibraryPassage, ...]:
-        """Return a passage with `reach` neighbours on each side.
-
-        The passage is returned alone if the order is unknown.
-        """
-        start = max(0, passage.position - reach)
-        count = passage.position + reach + 1 - start
-        passages = await self._at_positions(
-            checked_name(name), passage.document, passage.embedder, start, count
-        )
-        return passages if any(other.id == passage.id for other in passages) else (passage,)
-
-    async def passage(self, name: str, passage: str) -> LibraryPassage | None:
-        """Return the passage with this id, or None."""
-        return next(iter(await self._collections.get(checked_name(name), [passage])), None)
-
-    async def _at_positions(
-        self, name: str, document: str, embedder: str, start: int, count: int
-    ) -> tuple[LibraryPassage, ...]:
-        ids = [passage_id(document, position, embedder) for position in range(start, start + count)]
-        return await self._collections.get(name, ids)

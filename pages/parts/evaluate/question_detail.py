@@ -60,11 +60,8 @@ def question_detail(compared: Compared, change: Change) -> None:
     settings = (compared.baseline, compared.setting, *(neighbour.setting for neighbour in near))
     try:
         with st.spinner("Ranking the question on the data set …", show_time=True):
-            question, runs = (
-                runtime.runs()
-                .service(Experiments)
-                .questions.runs(compared.experiment, change.question, settings)
-            )
+            experiments = runtime.runs().service(Experiments)
+            question, runs = experiments.question_runs(compared.experiment, change.question, settings)
     except OpenQueryError as error:
         st.subheader(markdown_label(compared.results.questions[change.question], 300))
         problem(error)

@@ -226,19 +226,19 @@ async def _addressed(
 ) -> tuple[LibraryPassage | None, LibraryDocument | None, int | None, Sequence[LibraryPassage]]:
     """Return the addressed passage, document, page, and passages to show. The passages are in order."""
     library = document_library.library()
-    target = await library.reader.passage(name, passage) if passage else None
+    target = await library.passage(name, passage) if passage else None
     key = document_key(target.document, target.source) if target else key
     document = await library.document(name, key)
     number = _page(page, target, document)
     if number is not None:
-        return target, document, number, await library.reader.passages_on_page(name, key, number)
+        return target, document, number, await library.passages_on_page(name, key, number)
     if target is not None:
-        return target, document, None, await library.reader.passages_around(name, target, AROUND)
+        return target, document, None, await library.passages_around(name, target, AROUND)
     return (
         target,
         document,
         None,
-        (await library.reader.passages(name, key, limit=FIRST))[0] if document else (),
+        (await library.passages(name, key, limit=FIRST))[0] if document else (),
     )
 
 

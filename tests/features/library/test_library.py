@@ -283,7 +283,7 @@ async def test_passages_come_in_their_order_page_after_page(books: SampleLibrary
     passages_read: list[LibraryPassage] = []
     after = ""
     while True:
-        passages, after = await books.reader.passages("books", document.key, after, limit=5)
+        passages, after = await books.passages("books", document.key, after, limit=5)
         passages_read += passages
         if not after:
             break
@@ -297,12 +297,12 @@ async def test_page_far_into_a_book_is_read_alone(books: SampleLibrary) -> None:
     await books.add(Upload("ledger.pdf", pdf(*pages)))
     (document,) = await books.documents("books")
     assert document == await books.document("books", document.key)
-    (passage,) = await books.reader.passages_on_page("books", document.key, 440)
+    (passage,) = await books.passages_on_page("books", document.key, 440)
     assert (passage.page, passage.content) == (440, pages[439][0])
-    around = await books.reader.passages_around("books", passage, reach=2)
+    around = await books.passages_around("books", passage, reach=2)
     assert [other.page for other in around] == [438, 439, 440, 441, 442]
-    assert await books.reader.passage("books", passage.id) == passage
-    assert await books.reader.passages_on_page("books", document.key, 451) == ()
+    assert await books.passage("books", passage.id) == passage
+    assert await books.passages_on_page("books", document.key, 451) == ()
     assert await books.document("books", "0" * 64) is None
 
 
@@ -310,9 +310,9 @@ async def test_passage_without_a_known_order_stands_alone(books: SampleLibrary) 
     await books.create("books")
     theirs = their_passages(1, 2)
     await books.put(*theirs)
-    assert await books.reader.passages_around("books", theirs[0], reach=3) == (theirs[0],)
-    assert await books.reader.passages_on_page("books", "source:theirs.pdf", 2) == (theirs[1],)
-    assert await books.reader.passages_on_page("books", "source:other.pdf", 2) == ()
+    assert await books.passages_around("books", theirs[0], reach=3) == (theirs[0],)
+    assert await books.passages_on_page("books", "source:theirs.pdf", 2) == (theirs[1],)
+    assert await books.passages_on_page("books", "source:other.pdf", 2) == ()
 
 
 async def test_file_is_deleted_with_its_last_collection(tmp_path: Path, books: SampleLibrary) -> None:
@@ -376,7 +376,7 @@ async def test_collection_of_another_model_is_refused_and_can_be_re_embedded(
     points = {passage.id: passage for passage, _ in database.collections["books"].points.values()}
     for passage in theirs:
         assert points[passage.id] == replace(passage, embedder="wide")
-    assert [passage.content for passage in (await wide.reader.passages("books", "source:theirs.pdf"))[0]] == [
+    assert [passage.content for passage in (await wide.passages("books", "source:theirs.pdf"))[0]] == [
         passage.content for passage in theirs
     ]
     documents = {document.source: document for document in await wide.documents("books")}

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import aclosing, closing
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -79,7 +79,8 @@ class Experiments(TaskStore[Experiment]):
         self._engine = engine
         folders = engine.settings.document_folders.split(",")
         self.data = AvailableDataSets(folder / "data_sets", store, labels, folders)
-        self.questions = ExperimentQuestions(loop, engine, self.get, self.data)
+        self._opened: tuple[str, QuestionRuns] | None = None
+        """The id of the experiment of the latest `question_runs`, with its data set, passages and vectors."""
         self._progress: dict[str, SweepProgress] = {}
 
     def settings(self, swept: Mapping[str, Any], sample: int = 0, grid: bool = False) -> tuple[Knobs, ...]:
@@ -197,6 +198,36 @@ class Experiments(TaskStore[Experiment]):
         except FileNotFoundError:
             return None
 
+    def question_runs(
+        self, experiment: str, question: str, settings: Sequence[str]
+    ) -> tuple[Question, tuple[RecordedRun, ...]]:
+        """Return a question of an experiment, and its run under each setting.
+
+        `experiment` and `question` are ids, and `settings` are names.
+
+        Raises:
+            BadInput: when the data set is gone, lacks the question, cannot be used, or is too large.
+            EmbedFailed: when a text has no vector.
+        """
+        return self._loop.call(self._ranked(experiment, question, settings))
+
+    async def _ranked(
+        self, experiment: str, question: str, settings: Sequence[str]
+    ) -> tuple[Question, tuple[RecordedRun, ...]]:
+        opened = self._opened
+        if opened is None or opened[0] != experiment:
+            opened = self._opened = experiment, await self._questions_of(experiment)
+        runs = await opened[1].runs(question, settings)
+        return opened[1].questions[question], runs
+
+    async def _questions_of(self, experiment: str) -> QuestionRuns:
+        plan = self.get(experiment)
+        if plan is None:
+            raise BadInput("There is no such experiment any more.", hint="Choose another one.")
+        data = await asyncio.to_thread(self.data.loader(plan.data, plan.user))
+        embed = await data_embedder(self._engine, data)
+        return QuestionRuns(data, embed, self._engine.models.reranker())
+
     def _read(self, path: Path) -> Experiment | None:
         """Return the experiment of a plan, or None if the plan is unreadable."""
         try:
@@ -264,51 +295,3 @@ def _results(path: Path, size: int) -> Results:
 @lru_cache(maxsize=256)
 def _lines(path: Path, size: int) -> int:
     return path.read_bytes().count(b"\n")
-
-
-class ExperimentQuestions:
-    """Ranks questions again under settings of their experiment. Any thread may call.
-
-    The data set of the latest experiment is kept, with its passages and vectors.
-    """
-
-    def __init__(
-        self,
-        loop: BackgroundLoop,
-        engine: Engine,
-        get: Callable[[str], Experiment | None],
-        data: AvailableDataSets,
-    ) -> None:
-        self._loop, self._engine = loop, engine
-        self._get, self._data = get, data
-        self._latest: tuple[str, QuestionRuns] | None = None
-
-    def runs(
-        self, experiment: str, question: str, settings: Sequence[str]
-    ) -> tuple[Question, tuple[RecordedRun, ...]]:
-        """Return a question of an experiment, and its run under each setting.
-
-        `experiment` and `question` are ids, and `settings` are names.
-
-        Raises:
-            BadInput: when the data set is gone, lacks the question, cannot be used, or is too large.
-            EmbedFailed: when a text has no vector.
-        """
-        return self._loop.call(self._ranked(experiment, question, settings))
-
-    async def _ranked(
-        self, experiment: str, question: str, settings: Sequence[str]
-    ) -> tuple[Question, tuple[RecordedRun, ...]]:
-        latest = self._latest
-        if latest is None or latest[0] != experiment:
-            latest = self._latest = experiment, await self._opened(experiment)
-        runs = await latest[1].runs(question, settings)
-        return latest[1].questions[question], runs
-
-    async def _opened(self, experiment: str) -> QuestionRuns:
-        plan = self._get(experiment)
-        if plan is None:
-            raise BadInput("There is no such experiment any more.", hint="Choose another one.")
-        data = await asyncio.to_thread(self._data.loader(plan.data, plan.user))
-        embed = await data_embedder(self._engine, data)
-        return QuestionRuns(data, embed, self._engine.models.reranker())
