@@ -257,7 +257,9 @@ def _changed(run: Run | None, words: str, moved: Callable[[str], object]) -> Non
     else:
         markup.show(heading)
         for parameter in differing:
-            with st.container(horizontal=True, vertical_alignment="center", gap="xxsmall"):
+            with st.container(
+                key=f"change_{key(parameter)}", horizontal=True, vertical_alignment="center", gap="xxsmall"
+            ):
                 markup.show(_change(run, parameter))
                 widgets.button(
                     "put back", "", put_back, [parameter], key=f"back_{key(parameter)}", type="tertiary"
