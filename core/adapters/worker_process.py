@@ -11,7 +11,7 @@ import sys
 from asyncio.subprocess import DEVNULL, PIPE, Process
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from core.sandbox.forks import PROCESS_ID
 from core.sandbox.frames import Frame, packed, receive_frame
@@ -38,29 +38,11 @@ def environment() -> dict[str, str]:
     return passed | {"OPENBLAS_NUM_THREADS": "1"}
 
 
-class Running(Protocol):
-    """A child process: started by asyncio, or forked by a `ForkServer`."""
-
-    @property
-    def pid(self) -> int:
-        """The process id."""
-
-    @property
-    def returncode(self) -> int | None:
-        """None while it is not known to have ended."""
-
-    def kill(self) -> None:
-        """End the process now."""
-
-    async def wait(self) -> object:
-        """Wait until the process has ended."""
-
-
 class WorkerProcess:
     """A child process that replies to frames with frames. It confines itself, and an unsure caller kills it."""
 
     def __init__(
-        self, process: Running, replies: asyncio.StreamReader, requests: asyncio.StreamWriter
+        self, process: Process | _Forked, replies: asyncio.StreamReader, requests: asyncio.StreamWriter
     ) -> None:
         """Wrap a process that `start` or a `ForkServer` has made."""
         self._process, self._in, self._out = process, requests, replies
