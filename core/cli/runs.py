@@ -29,6 +29,12 @@ from core.storage.run_store import RunStore
 from core.storage.run_summaries import RunSummary
 from core.text.sanitize import one_line, pluralize
 
+_FIELDS = (
+    *("id", "question", "started", "status", "elsewhere", "seconds"),
+    *("pages", "passages", "sources", "conversation", "follows"),
+)
+"""The fields of a summary in JSON, besides its usage and tags."""
+
 
 def runs_in_terminal(options: argparse.Namespace) -> int | Coroutine[Any, Any, int]:
     """List, show, delete or quote runs of the history, and return the exit code.
@@ -93,17 +99,7 @@ def _list(store: RunStore, options: argparse.Namespace, prices: Prices) -> None:
 def _fields(run: RunSummary, prices: Prices) -> dict[str, object]:
     usage = summary_usage(run, prices)
     return {
-        "id": run.id,
-        "question": run.question,
-        "started": run.started,
-        "status": run.status,
-        "elsewhere": run.elsewhere,
-        "seconds": run.seconds,
-        "pages": run.pages,
-        "passages": run.passages,
-        "sources": run.sources,
-        "conversation": run.conversation,
-        "follows": run.follows,
+        **{name: getattr(run, name) for name in _FIELDS},
         "tokens": usage.tokens.total_tokens if usage.tokens else None,
         "cost": usage.cost.dollars if usage.cost else None,
         "tags": list(run.tags),

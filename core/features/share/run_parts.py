@@ -190,15 +190,9 @@ def _run(run: Run, *, full_texts: bool) -> dict[str, Any]:
 
 def _control(knob: Parameter) -> dict[str, Any]:
     """Return the description of a knob that the file can move. Text around passages is not in the file."""
+    own = ("name", "title", "type", "default", "minimum", "maximum", "step", "longest")
     return {
-        "name": knob.name,
-        "title": knob.title,
-        "type": knob.type,
-        "default": knob.default,
-        "minimum": knob.minimum,
-        "maximum": knob.maximum,
-        "step": knob.step,
-        "longest": knob.longest,
+        **{name: getattr(knob, name) for name in own},
         "unit": knob.control.unit,
         "labels": {str(value): label for value, label in knob.control.labels.items()},
         "common": knob.control.common,
