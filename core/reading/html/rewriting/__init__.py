@@ -31,9 +31,10 @@ _FORUM = frozenset({
 })  # fmt: skip
 """Tags of forums (BBCode), whose readers see what was typed."""
 _READINGS = ("rt", "rtc", "rp")
-_MARKS = ("¶", "&para;", "&#182;", "§", "#", "🔗")
+_MARKED_LINK = re.compile("</a(?<=[¶§🔗#;]</a)")
+"""The end of a link whose text ends with a mark or a reference. The fixed beginning is found quickly."""
 _PERMALINK = re.compile(
-    rf"<a\b[^<>]{{0,300}}?\bhref\s?=\s?[^<>#]{{0,300}}#[^<>]{{0,300}}>\s{{0,20}}(?:{'|'.join(_MARKS)})\s{{0,20}}</a>",
+    r"<a\b[^<>]{0,300}?\bhref\s?=\s?[^<>#]{0,300}#[^<>]{0,300}>\s{0,20}(?:[¶§🔗#]|&para;|&#182;)</a>",
     re.IGNORECASE,
 )
 """A link with a mark in place of words, by which readers copy the address of a heading."""
@@ -140,7 +141,7 @@ _STEPS: tuple[tuple[tuple[str, ...], Callable[[lxml.html.HtmlElement], None]], .
 
 def _drop_marks(html: str) -> str:
     """Return markup without the marks beside headings and the numbers beside lines of code."""
-    if any(f"{mark}</a" in html for mark in _MARKS):
+    if _MARKED_LINK.search(html):
         html = _PERMALINK.sub("", html)
     return _NUMBERS.sub(lambda match: "" if _counts(match[1]) else match[0], html)
 
