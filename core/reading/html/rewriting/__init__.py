@@ -45,8 +45,11 @@ _NUMBERS = re.compile(
 _TAG = re.compile("<[^<>]*>")
 _WITHIN_LINES = "a|abbr|b|button|cite|code|em|font|i|label|mark|small|span|strong|time|u"
 _OPENING, _CLOSING = rf"<(?:{_WITHIN_LINES})(?:\s[^<>]{{0,2000}})?>", rf"</(?:{_WITHIN_LINES})\s?>"
-_JOINT = re.compile(rf"{_CLOSING}(?=(?:{_CLOSING}|{_OPENING}){{0,20}}{_OPENING}([^\W_]))")
-"""The end of an element that is followed by another with a word, without a blank."""
+_COMMENT = "<!--[^<>]{0,100}-->"
+_JOINT = re.compile(
+    rf"{_CLOSING}(?=(?:{_CLOSING}|{_OPENING}|{_COMMENT}){{0,30}}{_OPENING}(?:{_COMMENT}){{0,9}}([^\W_]))"
+)
+"""The end of an element that is followed by another with a word, without a blank. Scripts leave comments between."""
 _WORD_END = re.compile(r"[^\W_]{2}")
 _SHADOW = re.compile(r"<template\b[^<>]{0,300}\bshadowroot")
 _RAISED = re.compile(r"<su[pb]\b|<[a-z]+\s[^<>]{0,300}?vertical-align:\s*su(?:per|b)\b")
