@@ -35,6 +35,7 @@ class AskArguments(ResultRange):
     """The arguments of ask."""
 
     question: Question
+    """A question in the words of a person."""
     method: Literal["pipeline", "agent"] | None = None
     """pipeline plans, searches, reads and answers once; agent lets the chat model decide step by step."""
     settings: Settings
@@ -108,6 +109,7 @@ class FollowUpArguments(Strict):
     run: RunId
     """The id of the run that the question follows."""
     question: Question
+    """The next question, which may refer to the one before."""
     settings: Settings
 
 

@@ -14,7 +14,15 @@ from core.text.sanitize import sanitize, truncate
 PASSAGE = 1_000
 """The most characters of a passage in a result."""
 
-RunId = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9_-]+$")]
+RunId = Annotated[
+    str,
+    Field(
+        min_length=1,
+        max_length=64,
+        pattern=r"^[A-Za-z0-9_-]+$",
+        description="The id of a run, as ask, search, follow_up and runs give it.",
+    ),
+]
 
 
 class Passage(BaseModel):

@@ -131,6 +131,7 @@ class RunsArguments(Strict):
     ] = ()
     """Only runs with one of these statuses."""
     limit: Annotated[int, Field(ge=1, le=100)] = 20
+    """The most questions, newest first."""
 
 
 class LinkedRun(RunLine):

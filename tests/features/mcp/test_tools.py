@@ -20,6 +20,7 @@ async def test_tools_have_schemas_and_hints(api: Api) -> None:
     explaining = ["why_not", "attrition", "tune", "compare", "leave_out"]
     assert list(tools) == ["search", "fetch", "runs", "ask", "follow_up", *explaining, "evaluate"]
     for tool in tools.values():
+        assert all("description" in field for field in tool.input_schema["properties"].values())
         assert tool.output_schema
         assert tool.output_schema["properties"]
         assert tool.annotations
