@@ -27,6 +27,21 @@ async def test_key_of_another_server_is_sent_to_none(tmp_path: Path, key: str) -
         assert key not in str(refused.value)
 
 
+@pytest.mark.parametrize(
+    "settings", [{}, {"base_url": "http://chat.example/v1"}, {"chat_model": "/models/a.gguf"}]
+)
+@pytest.mark.parametrize(
+    "access", [Access(), Access(api_key=SecretStr("sk-proj-a")), Access(chat_model="/b.gguf")]
+)
+async def test_a_known_chat_server_is_the_one_that_is_chosen_without_asking(
+    tmp_path: Path, settings: dict[str, str], access: Access
+) -> None:
+    async with Engine(Settings(data=tmp_path, ollama_url="", **settings)) as engine:
+        servers = engine.models.servers
+        chosen = await servers.chat_server(access, ask=False)
+        assert servers.is_chat_server_known(access) is (chosen is not None)
+
+
 CHAT, OTHER = "http://chat.example:8080/v1", "http://chat.example:8081/v1"
 KEYS = {"openai_api_key": "sk-openai", "openrouter_api_key": "sk-or-router"}
 
