@@ -26,7 +26,7 @@ from core.text.language import dominant_language, language_name
 from core.text.sanitize import one_line, plural, pluralize
 
 if TYPE_CHECKING:
-    from core.run.state import Run
+    from core.run.run_values import RunValues
 
 _AROUND = 1_000
 """The characters of a page before and after a source in which a name is looked for."""
@@ -40,7 +40,7 @@ TIME_SKIPS = frozenset({SkipReason.CUT, SkipReason.DEADLINE, SkipReason.TIMEOUT}
 _ORDER = {phase: place for place, phase in enumerate(Phase)}
 
 
-def notices(run: Run) -> tuple[Notice, ...]:
+def notices(run: RunValues) -> tuple[Notice, ...]:
     """Return the notices of a run in phase order. Duplicates are dropped.
 
     The error that ended the run is `run.error` and is not included.
@@ -73,13 +73,13 @@ def not_searched(unresponsive: Iterable[tuple[str, str]]) -> str:
     return f"Not searched: {_some(listed, '; ')}." if listed else ""
 
 
-def passage_embedder(run: Run) -> str:
+def passage_embedder(run: RunValues) -> str:
     """Return the name of the passages' embedder, or ""."""
     index = run.index
     return embedder_name(index.embedder) if index is not None and index.vectors is not None else ""
 
 
-def _of_turn(run: Run) -> Iterator[Notice]:
+def _of_turn(run: RunValues) -> Iterator[Notice]:
     for note in (*(run.turn.notes if run.turn else ()), *(run.client.notes if run.client else ())):
         yield _info(Phase.PLAN, note)
 
@@ -92,7 +92,7 @@ def _warning(phase: Phase, message: str, hint: str = "") -> Notice:
     return Notice(phase=phase, severity=Severity.WARNING, message=message, hint=hint)
 
 
-def _of_search(run: Run) -> Iterator[Notice]:
+def _of_search(run: RunValues) -> Iterator[Notice]:
     replies = run.replies.values()
     for answer in dict.fromkeys(answer for reply in replies for answer in reply.answers):
         hint = "These are the words of the search engine, and no source."
@@ -116,7 +116,7 @@ def _of_search(run: Run) -> Iterator[Notice]:
         yield _warning(Phase.SEARCH, unresponsive)
 
 
-def _of_reading(run: Run) -> Iterator[Notice]:
+def _of_reading(run: RunValues) -> Iterator[Notice]:
     """Yield how many results were not read. Nothing is said before reading has ended. A majority makes it a warning."""
     reading = run.timeline.phases.get(Phase.READ)
     skips = run.skips.values()
@@ -134,7 +134,7 @@ def _of_reading(run: Run) -> Iterator[Notice]:
     )
 
 
-def _of_unread_parts(run: Run) -> Iterator[Notice]:
+def _of_unread_parts(run: RunValues) -> Iterator[Notice]:
     """Yield which parts of the answer's sources were not read, such as pictures or the end of a long document."""
     pages = {source.passage.place.page: run.pages.get(source.passage.place.page) for source in run.sources}
     unread = [
@@ -148,7 +148,7 @@ def _of_unread_parts(run: Run) -> Iterator[Notice]:
         )
 
 
-def _of_kept_blocks(run: Run) -> Iterator[Notice]:
+def _of_kept_blocks(run: RunValues) -> Iterator[Notice]:
     """Yield notices for pages with manually kept blocks."""
     for page in run.pages.values():
         if count := len(page.article.kept):
@@ -156,7 +156,7 @@ def _of_kept_blocks(run: Run) -> Iterator[Notice]:
             yield _info(Phase.READ, f"{pluralize(count, 'block')} kept by hand on “{title}”.")
 
 
-def left_out_notices(run: Run) -> Iterator[Notice]:
+def left_out_notices(run: RunValues) -> Iterator[Notice]:
     """Yield notices about texts and answers left out."""
     if lacking := sum(page.lacks_text for page in run.pages.values()):
         yield _warning(
@@ -172,7 +172,7 @@ def left_out_notices(run: Run) -> Iterator[Notice]:
         )
 
 
-def _of_embedding(run: Run) -> Iterator[Notice]:
+def _of_embedding(run: RunValues) -> Iterator[Notice]:
     """Yield notices about embedding.
 
     They name mixed languages, late vectors and passages without a vector. If no passage has a vector, BM25 ranks all of
@@ -215,7 +215,7 @@ def _of_embedding(run: Run) -> Iterator[Notice]:
         )
 
 
-def _of_sites(run: Run) -> Iterator[Notice]:
+def _of_sites(run: RunValues) -> Iterator[Notice]:
     """Yield site filters, and whether they leave no passage."""
     only, without = run.knobs.rank.only_domains, run.knobs.rank.without_domains
     allowed, excluded = domains(only), domains(without)
@@ -243,7 +243,7 @@ def _of_sites(run: Run) -> Iterator[Notice]:
         )
 
 
-def _of_sections(run: Run) -> Iterator[Notice]:
+def _of_sections(run: RunValues) -> Iterator[Notice]:
     """Yield which report sections were not researched, and why."""
     reasons = [f"“{one_line(part.question, 80)}” ({part.reason})" for part in run.sections if part.reason]
     if reasons:
@@ -255,7 +255,7 @@ def _of_sections(run: Run) -> Iterator[Notice]:
         )
 
 
-def _of_answer(run: Run) -> Iterator[Notice]:
+def _of_answer(run: RunValues) -> Iterator[Notice]:
     """Yield doubts about the answer.
 
     They concern unknown sources, snippets, unsupported figures and names, and opposites. The last three are checked only in a
@@ -298,7 +298,7 @@ def _of_answer(run: Run) -> Iterator[Notice]:
         yield from _of_claims(run)
 
 
-def _of_claims(run: Run) -> Iterator[Notice]:
+def _of_claims(run: RunValues) -> Iterator[Notice]:
     """Yield doubts about names and about sentences that say the opposite of a cited source."""
     for doubt in claim_doubts(run.check.sentences, _texts_of_sources(run))[:NAMED]:
         said = one_line(doubt.sentence.text, 120)
@@ -309,7 +309,7 @@ def _of_claims(run: Run) -> Iterator[Notice]:
         yield _warning(Phase.CHECK, message, "Compare the sentence with its sources.")
 
 
-def _texts_of_sources(run: Run) -> tuple[tuple[int, str], ...]:
+def _texts_of_sources(run: RunValues) -> tuple[tuple[int, str], ...]:
     """Return the number and the text of each source, with its title and its surroundings on the page."""
     texts = []
     for source in run.sources:

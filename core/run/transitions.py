@@ -3,52 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TypeVar
 
-from core.model import Author, CitationCheck, Index, Phase, Usage
+from core.model import Author, CitationCheck, Index, Phase
 from core.run import events as e
 from core.run.growing import Growing, with_items
 from core.run.hit_merging import merge_hits
 from core.run.reports import plan_events as p
 from core.run.reports.sections import folded_sections, heading, report
+from core.run.run_values import ModelCall, RunValues
 from core.run.step_events import ModelDecided
 
-if TYPE_CHECKING:
-    from core.run.state import Run
-
+R = TypeVar("R", bound=RunValues)
 _MOST_BYTES = 500_000_000
 """The most bytes of an index's vectors, far above any real run."""
 _NEAR = 8
 """The number of latest calls to search for an event's call. Few calls run at once."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelCall:
-    """One request to a chat model. Times are seconds since the start of the run."""
-
-    phase: Phase
-    model: str
-    purpose: e.Purpose
-    start: float
-    end: float | None = None
-    """When the reply ended, or None if it has not ended or the request was refused."""
-    tokens: Usage | None = None
-    estimated: bool = False
-    """Whether the tokens are an estimate, because the server did not count them."""
-    part: str = ""
-    """The report section that the call was for, or ""."""
-    text: str = ""
-    """The text of the reply: queries or sub-questions by line, the reason of a decision, or the answer."""
-    reasoning: str = ""
-    """The reasoning of the reply, or ""."""
-    written_from: int = 0
-    """The offset of its answer in the text of the run."""
-    decision: int | None = None
-    """The index of the agent's decision in the run, or None."""
-
-
-def without_results_of(run: Run, phase: Phase) -> Run:
+def without_results_of(run: R, phase: Phase) -> R:
     """Return the run without results of an earlier pass.
 
     `phase` chooses the results. Pages stay, because they are only added to.
@@ -66,9 +40,7 @@ def without_results_of(run: Run, phase: Phase) -> Run:
             return run
 
 
-def with_section(
-    run: Run, event: p.SectionStarted | p.SectionWritten | p.SectionLeftOut, seconds: float
-) -> Run:
+def with_section(run: R, event: p.SectionStarted | p.SectionWritten | p.SectionLeftOut, seconds: float) -> R:
     """Return the run after an event of a report section. Its text is the report of the current sections."""
     sections = folded_sections(run.sections, event, seconds)
     if isinstance(event, p.SectionStarted):
@@ -105,7 +77,7 @@ def whole_index(event: e.Indexed) -> Index:
     return empty.with_vectors(rows, index.vectors)
 
 
-def with_batch(run: Run, batch: e.Embedded) -> Run:
+def with_batch(run: R, batch: e.Embedded) -> R:
     """Return the run after a batch of embeddings. Raises the errors of `Index.with_vectors`."""
     if run.index is not None and batch.rows is not None and batch.vectors is not None:
         run = replace(run, index=run.index.with_vectors(batch.rows, batch.vectors))
@@ -133,13 +105,13 @@ def usage_of(start: e.RunStarted) -> tuple[e.ModelUsed, ...]:
     return tuple(e.ModelUsed(Phase.PLAN, usage) for usage in used)
 
 
-def with_merged_hits(run: Run) -> Run:
+def with_merged_hits(run: R) -> R:
     """Return the run with its replies' hits merged. The replies are taken in the order of the queries."""
     planned = [(query, run.replies[query]) for query in run.queries if query in run.replies]
     return replace(run, hits=merge_hits(planned, run.knobs.search))
 
 
-def folded_calls(run: Run, record: e.Record) -> tuple[ModelCall, ...]:
+def folded_calls(run: RunValues, record: e.Record) -> tuple[ModelCall, ...]:
     """Return the calls after an event of a run. `run` is the state before it."""
     match record.event:
         case e.ModelAsked(phase=phase, model=model, purpose=purpose):
@@ -191,7 +163,7 @@ def folded_calls(run: Run, record: e.Record) -> tuple[ModelCall, ...]:
             return run.calls
 
 
-def _with_answer(run: Run) -> tuple[ModelCall, ...]:
+def _with_answer(run: RunValues) -> tuple[ModelCall, ...]:
     return _changed(
         run.calls,
         lambda call: call.purpose is e.Purpose.ANSWER and not call.text and call is run.calls[-1],

@@ -10,8 +10,8 @@ from core.analysis.steps import StepRow, step_rows
 from core.features.api.responses.answers import answer_of, note_fields
 from core.model import Answer, Author, Phase, Usage
 from core.run.events import Purpose
+from core.run.run_values import ModelCall
 from core.run.state import Run
-from core.run.transitions import ModelCall
 from core.text.sanitize import pluralize
 
 
