@@ -100,7 +100,8 @@ def test_an_address_of_what_does_not_exist_says_so(
 
 def field(app: AppTest, slider: str) -> TextInput:
     """The field beside the slider with this key."""
-    (found,) = (one for one in app.text_input if (one.key or "").startswith(f"typed_{slider}_"))
+    starts = f"typed_{slider}_", f"typed_wide_{slider}_"
+    (found,) = (one for one in app.text_input if (one.key or "").startswith(starts))
     return found
 
 
@@ -158,7 +159,7 @@ def changed(app: AppTest) -> str:
         re.sub(r"<[^>]+>", "", element.proto.body)
         for element in app.get("html")
         if "oq-changed" in element.proto.body
-    )
+    ).removeprefix("Changed1")
 
 
 def test_changed_settings_are_named_with_a_way_back(registry: RunRegistry) -> None:
