@@ -364,7 +364,7 @@ class Knobs:
             BadInput: naming every field that is unknown or out of bounds, and its bounds.
         """
         try:
-            return _KNOBS.validate_python(values)
+            return KNOBS.validate_python(values)
         except ValidationError as error:
             wrong = "; ".join(
                 f"{given_as('.'.join(map(str, fault['loc'][:2])))}: {fault['msg'][0].lower()}{fault['msg'][1:]}"
@@ -372,8 +372,14 @@ class Knobs:
             )
             raise BadInput(f"Settings out of bounds: {wrong}.", hint="Correct them and ask again.") from error
 
+    def to_json(self) -> dict[str, dict[str, Any]]:
+        """Return the knobs as JSON values by group."""
+        values: dict[str, dict[str, Any]] = KNOBS.dump_python(self, mode="json")
+        return values
 
-_KNOBS = TypeAdapter(Knobs)
+
+KNOBS = TypeAdapter(Knobs)
+"""The reader and writer of knobs."""
 
 
 def within_typed_sites(question: str, knobs: Knobs) -> tuple[str, Knobs]:

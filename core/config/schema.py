@@ -6,10 +6,10 @@ from dataclasses import dataclass, fields
 from types import MappingProxyType
 from typing import Any
 
-from pydantic import AliasChoices, TypeAdapter
+from pydantic import AliasChoices
 
 from core.config.knob_control import PLAIN, Control
-from core.config.knobs import Knobs, RankKnobs
+from core.config.knobs import KNOBS, Knobs, RankKnobs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +63,7 @@ class Parameter:
 @functools.cache
 def parameters() -> tuple[Parameter, ...]:
     """Every knob of every group, in the order in which they are written in `core.config.knobs`."""
-    schema = TypeAdapter(Knobs).json_schema()
+    schema = KNOBS.json_schema()
     kinds = schema["$defs"]
     defaults = Knobs()
     return tuple(

@@ -3,9 +3,7 @@
 import json
 from dataclasses import dataclass
 
-from pydantic import TypeAdapter
-
-from core.config.knobs import Knobs
+from core.config.knobs import KNOBS, Knobs
 from core.errors import BadInput, StoreFailed
 from core.storage.run_store import RunStore
 from core.text.digest import text_digest
@@ -15,7 +13,6 @@ NAME_LIMIT = 60
 """The most characters of a name."""
 PRESET_LIMIT = 100
 """The most presets of one user."""
-_KNOBS = TypeAdapter(Knobs)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +78,7 @@ class Presets:
                 )
             db.execute(
                 "INSERT OR REPLACE INTO presets VALUES (?, ?, ?, ?)",
-                (text_digest(user), _folded(preset.name), preset.name, _KNOBS.dump_json(knobs).decode()),
+                (text_digest(user), _folded(preset.name), preset.name, KNOBS.dump_json(knobs).decode()),
             )
         return preset
 

@@ -40,7 +40,6 @@ LIST = """SELECT id, question, started, status, seconds, knobs, pages, passages,
 The last column is the process of a live run, and `summary` takes the others.
 """
 
-_KNOBS = TypeAdapter(Knobs)
 _MODEL_USAGE = TypeAdapter(tuple[ModelUsed, ...])
 
 
@@ -215,7 +214,7 @@ def _searched(run: Run) -> str:
 @functools.lru_cache(256)
 def _knobs_json(knobs: Knobs) -> str:
     """Return knobs as JSON. Cached, since a summary is written at every event."""
-    return json.dumps(_KNOBS.dump_python(knobs, mode="json"))
+    return json.dumps(knobs.to_json())
 
 
 @functools.lru_cache(1024)

@@ -14,7 +14,7 @@ from pydantic import BaseModel
 
 from core.config.access import NO_ACCESS, Access
 from core.config.knobs import Knobs
-from core.features.api.strict_json import plain, with_knobs
+from core.features.api.strict_json import with_knobs
 from core.model import Answer, Exchange
 
 IDLE_SECONDS = 3600.0
@@ -66,7 +66,7 @@ METHOD_DEFAULTS: Mapping[Endpoint, Mapping[str, Mapping[str, Any]]] = {
 
 def method_knobs(knobs: Knobs, method: Endpoint | None) -> Knobs:
     """Return the knobs with the values of the method's contract in place of defaults."""
-    chosen, usual = plain(knobs), plain(DEFAULTS)
+    chosen, usual = knobs.to_json(), DEFAULTS.to_json()
     contract = METHOD_DEFAULTS.get(method, {}) if method else {}
     return with_knobs(
         knobs,

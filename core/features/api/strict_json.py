@@ -16,20 +16,18 @@ from pydantic import (
     GetCoreSchemaHandler,
     GetJsonSchemaHandler,
     StringConstraints,
-    TypeAdapter,
     ValidationError,
 )
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError, core_schema
 
-from core.config.knobs import Knobs
+from core.config.knobs import KNOBS, Knobs
 from core.config.questions import MOST_QUERIES, QUERY_LIMIT, QUESTION_LIMIT
 from core.config.schema import former_names
 from core.model import AnswerFrom
 from core.serving.problems import Fault, Refusal
 from core.text.sanitize import is_visible
 
-_KNOBS = TypeAdapter(Knobs)
 _Model = TypeVar("_Model", bound=BaseModel)
 
 
@@ -144,7 +142,7 @@ def strict_knobs(values: Any) -> Knobs:
     ]
     if renamed:
         raise ValidationError.from_exception_data("Knobs", renamed)
-    return _KNOBS.validate_json(orjson.dumps(values), strict=True)
+    return KNOBS.validate_json(orjson.dumps(values), strict=True)
 
 
 def _has(values: Any, group: str, name: str) -> bool:
@@ -157,12 +155,6 @@ def copied(model: type[_Model], value: object, /, **other: Any) -> _Model:
     return model(**{name: getattr(value, name) for name in names if hasattr(value, name)}, **other)
 
 
-def plain(knobs: Knobs) -> dict[str, dict[str, Any]]:
-    """Knobs as JSON values by group."""
-    values: dict[str, dict[str, Any]] = _KNOBS.dump_python(knobs, mode="json")
-    return values
-
-
 class _SomeKnobs:
     """Some knobs, checked and published as `Knobs`, but stored as sent. Only these knobs are replaced."""
 
@@ -172,7 +164,7 @@ class _SomeKnobs:
     def __get_pydantic_json_schema__(
         self, _schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
-        return handler(_KNOBS.core_schema)
+        return handler(KNOBS.core_schema)
 
 
 class _ByName:
@@ -181,7 +173,7 @@ class _ByName:
     def __get_pydantic_json_schema__(
         self, _schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
-        groups = handler.resolve_ref_schema(handler(_KNOBS.core_schema))["properties"]
+        groups = handler.resolve_ref_schema(handler(KNOBS.core_schema))["properties"]
         knobs = {
             f"{group}.{name}": knob
             for group, entry in groups.items()
@@ -197,7 +189,9 @@ SomeKnobs = Annotated[dict[str, dict[str, Any]], _SomeKnobs()]
 
 def with_knobs(knobs: Knobs, some: Mapping[str, Mapping[str, Any]]) -> Knobs:
     """The knobs with some of them replaced."""
-    return strict_knobs({group: {**values, **some.get(group, {})} for group, values in plain(knobs).items()})
+    return strict_knobs(
+        {group: {**values, **some.get(group, {})} for group, values in knobs.to_json().items()}
+    )
 
 
 def _checked(values: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:

@@ -9,7 +9,7 @@ from core.analysis.run_usage import run_usage
 from core.config.prices import Cost, Prices
 from core.features.api.responses.answers import AnswerMetadata, Score, note_fields, source_metadata
 from core.features.api.responses.scores import Scores
-from core.features.api.strict_json import copied, plain
+from core.features.api.strict_json import copied
 from core.model import AnswerKind, Phase, Usage, readable
 from core.run.reports.plan_events import PlanProposed
 from core.run.reports.sections import SectionState
@@ -187,7 +187,7 @@ def run_view(run: Run, prices: Prices, unsaved: str = "", now: float | None = No
     return copied(
         RunView,
         run,
-        knobs=plain(run.knobs),
+        knobs=run.knobs.to_json(),
         queries=[query.text for query in run.queries],
         hits=len(run.hits),
         pages=len(run.pages),

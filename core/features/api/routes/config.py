@@ -14,7 +14,7 @@ from core.config.permissions import Action
 from core.config.schema import Parameter, former_names, nested, parameters
 from core.features.api.service import CallerOf, ServiceOf, SessionOf
 from core.features.api.sessions import Endpoint, method_knobs
-from core.features.api.strict_json import KnobsByName, Strict, StrictRoute, plain, with_knobs
+from core.features.api.strict_json import KnobsByName, Strict, StrictRoute, with_knobs
 from core.serving.problems import Fault, Refusal, documented, faults
 
 Kind = Literal["integer", "number", "string", "boolean", "array", "object", "null"]
@@ -179,7 +179,7 @@ async def put_config(
 
 def config_payload(knobs: Knobs, defaults: Knobs) -> ConfigPayload:
     """The knobs as configuration, with the default of each."""
-    values, usual = plain(knobs), plain(defaults)
+    values, usual = knobs.to_json(), defaults.to_json()
     return ConfigPayload(
         value={knob.path: values[knob.group][knob.name] for knob in parameters()},
         config_schema={

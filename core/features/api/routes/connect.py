@@ -14,7 +14,7 @@ from core.errors import BadInput, ChatFailed, LibraryFailed, OpenQueryError, Sea
 from core.features.api.routes.uploads import FileState, session_files, state_of
 from core.features.api.service import CallerOf, ServiceOf, SessionOf, Token
 from core.features.api.sessions import IDLE_SECONDS, ChatTurn, Endpoint
-from core.features.api.strict_json import Strict, StrictRoute, plain
+from core.features.api.strict_json import Strict, StrictRoute
 from core.features.library.services.connections import LibraryConnections
 from core.runtime.engine import Engine
 from core.runtime.logs import redact
@@ -303,7 +303,7 @@ async def get_session(session: SessionOf) -> SessionData:
     files = [state_of(file) for file in session_files(session).files]
     return SessionData(
         messages=list(session.messages),
-        config={method: plain(session.knobs_for(method)) for method in Endpoint},
+        config={method: session.knobs_for(method).to_json() for method in Endpoint},
         model=session.model,
         provided=session.access.provided,
         uploaded_files={file.name: file for file in files},
