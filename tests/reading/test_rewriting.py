@@ -97,7 +97,7 @@ def test_superscripts_are_raised_and_marks_of_notes_are_not(extractor: Extractor
 def test_words_of_elements_side_by_side_are_apart(extractor: Extractor) -> None:
     cases = {
         "<p>Skills of a reader of rock: <a href=/s>Strata</a><a href=/l>Lava flows</a><span><b>Columns</b></span> in a wall.</p>": "Skills of a reader of rock: Strata Lava flows Columns in a wall.",
-        "<p>Forty thousand columns stand at <a href=/a>Antrim</a><!--/--><small><!--[-->1848</small> beside the sea, and none is like another.</p>": "Forty thousand columns stand at Antrim 1848 beside the sea, and none is like another.",
+        "<p>Number of columns:<b></b> <i>Rocks:</i><b>Forty</b> thousand columns at <i>12:</i><b>30</b> stand at <a href=/a>Antrim</a><!--/--><small><!--[-->1848</small> beside the sea, and none is like another.</p>": "Number of columns: Rocks: Forty thousand columns at 12:30 stand at Antrim 1848 beside the sea, and none is like another.",
         "<p><span>T</span><span>hree</span> columns <b>un</b><i>like</i> the <b>oth</b>er ones stand by the sea of Antrim.</p>": "Three columns unlike the other ones stand by the sea of Antrim.",
         "<p>玄武岩<b>柱子</b><a href=/a>海岸</a>上有四万根柱子，是火山熔岩冷却时形成的。</p>": "玄武岩柱子海岸上有四万根柱子，是火山熔岩冷却时形成的。",
     }

@@ -50,7 +50,7 @@ _JOINT = re.compile(
     rf"{_CLOSING}(?=(?:{_CLOSING}|{_OPENING}|{_COMMENT}){{0,30}}{_OPENING}(?:{_COMMENT}){{0,9}}([^\W_]))"
 )
 """The end of an element that is followed by another with a word, without a blank. Scripts leave comments between."""
-_WORD_END = re.compile(r"[^\W_]{2}")
+_WORD_END = re.compile(r"[^\W_]{2}|[^\W\d_][:;,]")
 _SHADOW = re.compile(r"<template\b[^<>]{0,300}\bshadowroot")
 _RAISED = re.compile(r"<su[pb]\b|<[a-z]+\s[^<>]{0,300}?vertical-align:\s*su(?:per|b)\b")
 
