@@ -14,8 +14,11 @@ def main() -> int:
     signal.signal(signal.SIGINT, lambda *_: os._exit(INTERRUPTED))
     from core.cli import main as command_line
 
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    return command_line.main(harden=True)
+    try:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        return command_line.main(harden=True)
+    except KeyboardInterrupt:  # before the command line has begun
+        return INTERRUPTED
 
 
 if __name__ == "__main__":
