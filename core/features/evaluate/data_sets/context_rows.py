@@ -37,7 +37,7 @@ _DEEP_EVAL = frozenset(("input", "actual output", "context", "retrieval context"
 """Fields of every row of DeepEval, whose tables and lines divide the contexts of a row by `|`."""
 _HOP = re.compile(r"<\d+-hop>\s+")
 """What RAGAS writes before each context of a question that needs several."""
-_QUOTED = re.compile(r"""('(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+")(\s+(?=['"]))?""", re.DOTALL)
+_QUOTED = re.compile(r"""\\.|('[^'\\]*(?:\\.[^'\\]*)*'|"[^"\\]*(?:\\.[^"\\]*)*")(\s+(?=['"]))?""", re.DOTALL)
 """A text in Python's form, and the white space before a next one: NumPy writes lists without commas."""
 _LONGEST_LIST = 200_000
 """The longest cell that is read as a list of Python."""
@@ -193,7 +193,7 @@ def _written_list(text: str) -> Any:
     if text.startswith("[") and text.endswith("]") and len(text) <= _LONGEST_LIST:
         with suppress(ValueError):
             return valid_json(text.encode())
-        with_commas = _QUOTED.sub(lambda found: found[1] + ("," if found[2] else ""), text)
+        with_commas = _QUOTED.sub(lambda found: f"{found[1]}," if found[2] else found[0], text)
         with suppress(ValueError, SyntaxError, MemoryError, RecursionError):
             return ast.literal_eval(with_commas)
     return text
