@@ -9,7 +9,7 @@ import time
 from collections import deque
 
 SECONDS = 0.2
-"""The time after which the next script begins although the last one has not ended: it may wait for a server."""
+"""Seconds after which the next script begins beside one that may be waiting for a server."""
 
 Turn = threading.Event
 """The turn of a script. It is set when the script may run."""

@@ -143,7 +143,7 @@ _STEPS: tuple[tuple[tuple[str, ...], Callable[[lxml.html.HtmlElement], None]], .
 
 
 def _drop_marks(html: str) -> str:
-    """Return markup without the marks beside headings and the numbers beside lines of code."""
+    """Return markup without permalinks of headings and line numbers of code."""
     if _MARKED_LINK.search(html):
         html = _PERMALINK.sub("", html)
     return _NUMBERS.sub(lambda match: "" if _counts(match[1]) else match[0], html)
