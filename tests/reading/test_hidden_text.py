@@ -97,6 +97,7 @@ WAITING = {
     "a hidden attribute": f"<p>Please wait.</p><main hidden>{ARTICLE}</main>{SCRIPT}",
     "invisible": f'<div style="visibility: hidden">{ARTICLE}</div>{SCRIPT}',
     "below a lead": f'<p>{PROSE}</p><div style="display: none">{ARTICLE}</div>{SCRIPT}',
+    "a window that grows": f'<div style="width:0px;height:0px;transform:scale(0.1)">{ARTICLE}</div>{SCRIPT}',
     "around other hidden text": f'<div style="display:none">{ARTICLE}<p hidden>{SECRET}</p></div>{SCRIPT}',
     "for readers without scripts": f"<div id=root></div><noscript>{ARTICLE}</noscript>{SCRIPT}",
     "in structured data": "<div id=root></div>"
@@ -127,6 +128,7 @@ STAYS_HIDDEN = {
     "a template": f"<p>{PROSE}</p><template><p>{SECRET * 9}</p></template>{SCRIPT}",
     "out of the window": f'<p>{PROSE}</p><p style="position:absolute;left:-9999px">{SECRET * 9}</p>{SCRIPT}',
     "tiny letters": f'<p>{PROSE}</p><p style="font-size:0">{SECRET * 9}</p>{SCRIPT}',
+    "in a box without size": f'<p>{PROSE}</p><p style="width:0;height:0">{SECRET * 9}</p>{SCRIPT}',
 }
 
 

@@ -99,8 +99,8 @@ def remove_hidden(
     At most `MAX_HIDDEN_CHARACTERS` are returned. A candidate with half of the page's characters, which
     `page_length` counts, is the page itself and stays, if its sign may be wrong: white letters may be on a
     dark box that only a style sheet defines, transparent letters may be faded in, `noscript` is for readers
-    without scripts, such as this program, and a script may show an element that is not displayed. The last
-    needs a script on the page (`scripted`). Elements with the name of a part that a click opens stay too, and
+    without scripts, such as this program, and a script may show an element that is not displayed, or let one grow
+    or move in. The last two need a script on the page (`scripted`). Elements with the name of a part that a click opens stay too, and
     so do moving elements that start transparent: pages are often saved without their scripts. `backgrounds`
     are all the inline background colours of the page.
     """
@@ -167,7 +167,7 @@ def _is_opened(node: Node) -> bool:
 
 
 def _is_animated(node: Node, style: dict[str, str]) -> bool:
-    """Whether a script fades an element in, by its style, names or attributes."""
+    """Whether a script moves or fades an element in, by its style, names or attributes."""
     names = " ".join((node.attribute(name) or "")[:200] for name in ("class", "id")).lower()
     return bool(
         _MOVING & style.keys()
@@ -184,7 +184,7 @@ def _waits_for_a_script(node: Node, scripted: bool) -> bool:
     return (
         scripted
         and node.tag not in _CLOSED_TAGS
-        and (node.attribute("hidden") is not None or not_displayed(style))
+        and (node.attribute("hidden") is not None or not_displayed(style) or _is_animated(node, style))
         and not _OVERLAY.search(f"{node.tag} {names}".lower())
     )
 
