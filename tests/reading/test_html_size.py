@@ -7,7 +7,7 @@ import pytest
 
 from core.model import Document, Extractor, SkipReason, Unreadable
 from core.reading import extract
-from core.reading.html.html_parsing import MAX_DEPTH, MAX_ELEMENTS, MAX_NESTING_AT_ALL, MarkupSize
+from core.reading.html.html_parsing import HTML_LIMIT, MAX_DEPTH, MAX_ELEMENTS, MAX_NESTING_AT_ALL, MarkupSize
 
 WORDS = "A paragraph is a group of sentences about one thing, and most readers look at its first sentence. "
 
@@ -31,6 +31,57 @@ def test_elements_and_what_is_around_them_are_counted() -> None:
     assert (size.elements, size.depth) == (4 + MAX_DEPTH, 2)
     assert size.nesting == 0 + 1 + 1 + 0
     assert MarkupSize.of("<div><!-- <b><b> --><script><b></script>" + padding).depth == 1
+
+
+DRAWING = (
+    '<svg viewBox="0 0 9 9"><title>A syntax diagram</title><g class="a"><path d="M 0 0 L 9 9" style="fill:none"/>'
+    '<polygon points="0,0 9,9 0,9" /><text x="1" y="2">SELECT</text></g></svg>'
+)
+
+
+def test_drawings_are_not_nested() -> None:
+    size = MarkupSize.of(DRAWING * MAX_DEPTH)
+    assert (size.elements, size.depth) == (6 * MAX_DEPTH, 0)
+    page = f"<article><p>{WORDS * 5}</p>{DRAWING * 2 * MAX_DEPTH}</article>"
+    assert WORDS.strip() in extract(document(page)).text
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        '<svg><path d="x"></svg>',
+        '<svg><path d="/>"></svg>',
+        "<svg><path d='\"' e=\"/></svg>",
+        "<svg><path d=x/></svg>",
+        '<svg/><path d="x"/><svg></svg>',
+        '<svg><div><path d="x"/></div></svg>',
+        '<svg><title><path d="x"/></title></svg>',
+        '<svg><g></svg>',
+        '<svg><path d="x"/></g></svg>',
+        '<path d="x"/>',
+    ],
+)  # fmt: skip
+def test_a_drawing_that_is_not_well_formed_hides_no_depth(step: str) -> None:
+    """Parsers may leave an element of it open: each is counted."""
+    with pytest.raises(Unreadable, match="nested"):
+        extract(document(step * (MAX_DEPTH + 1)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "bulk",
+    [
+        DRAWING * 40,
+        f"<img src=x srcset='{'https://pictures.example/large.webp 2000w, ' * 200}'>",
+        f"<div>{' ' * 900}</div>",
+        f"<style>{'.x { color: red } ' * 9_000}</style>",
+    ],
+)
+def test_what_is_never_read_does_not_count_towards_the_limit(bulk: str) -> None:
+    page = f"<article>{bulk * (HTML_LIMIT // len(bulk) + 1)}<p>{WORDS * 5}</p></article>"
+    article = extract(document(page))
+    assert WORDS.strip() in article.text
+    assert not article.left_out
 
 
 @pytest.mark.parametrize("step", ["<div></b>", "<b><div></b>", "<i></p><b></table></u>"])

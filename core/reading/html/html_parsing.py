@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import lxml.html
@@ -36,10 +37,21 @@ _SELF_CLOSING = frozenset({
     "param", "source", "tbody", "td", "tfoot", "th", "thead", "tr", "track", "wbr",
 })  # fmt: skip
 """Elements without nested elements, or closed by the next of their kind. Alone they nest nothing."""
+_DRAWING = re.compile(r"<svg\b[^<]*(?:<(?!/?svg\b)[^<]*)*</svg\b[^<>]*>")
+_TAG_OF_DRAWING = re.compile(
+    r"<(/?)(a|circle|clippath|defs|desc|ellipse|g|image|line|lineargradient|marker|mask|path|pattern|polygon|polyline"
+    r"|radialgradient|rect|stop|svg|symbol|text|title|tspan|use)"
+    r"""(?:\s+[\w:.-]+\s*=\s*(?:"[^"<>]*"|'[^'<>]*'))*\s*(/?)>"""
+)
+_WITH_HTML = ("desc", "title")
+"""Elements of a drawing that may have elements of HTML in them."""
 _OPAQUE = re.compile(r"<(!--|script\b|style\b)")
-_CLOSING = {"!--": "-->", "script": "</script", "style": "</style"}
-_MUCH_DATA = 100_000
-"""Characters above which a script or style sheet is left out. This applies to a page beyond the limit."""
+_UNREAD = re.compile(r"<(!--|script\b|style\b|svg\b)")
+_CLOSING = {"!--": "-->", "script": "</script", "style": "</style", "svg": "</svg"}
+_SHORTEST = {"!--": HTML_LIMIT, "script": 100_000, "style": 100_000, "svg": 0}
+"""Characters from which a part is left out of a page beyond the limit. Short scripts may have data of the page."""
+_BULK = re.compile(r"""[ \t]{20,}|(?<=[\s-])srcset\s*=\s*(?:"[^"<>]*"|'[^'<>]*')""")
+"""What is left out of a page that is still beyond the limit: wide indentation, and sources of pictures by size."""
 _PROLOGUE = re.compile(r"^\s*<\?xml[^>]*>")
 # lxml's own lookup asks a Python function for the class of every touched element, a tenth of an extraction's
 # time. Its special classes for forms and fields are not needed here.
@@ -83,7 +95,8 @@ class MarkupSize:
         lowered = html.lower()
         opened: Counter[str] = Counter()
         elements = depth = deepest = nesting = 0
-        for closing, name in _TAG.findall(_strip_opaque(lowered, lowered)):
+        markup = _DRAWING.sub(_leaves, _strip_opaque(lowered, lowered, _OPAQUE))
+        for closing, name in _TAG.findall(markup):
             if not closing:
                 elements += 1
                 nesting += depth
@@ -102,14 +115,15 @@ class MarkupSize:
 def truncate_html(html: str) -> tuple[str, MarkupSize]:
     """Return the HTML, cut at `HTML_LIMIT`, and its size.
 
-    Large scripts do not count towards the limit.
+    Large scripts, drawings, wide indentation and sources of pictures by size do not count towards the limit.
 
     Raises:
         Unreadable: BROKEN when its tags are nested too deep to be worth parsing.
     """
     if len(html) > HTML_LIMIT:
         lowered = html.replace("\u0130", "i").lower()  # of all letters, only this one would become two
-        html = _strip_opaque(html, lowered, _MUCH_DATA)[:HTML_LIMIT]
+        html = _strip_opaque(html, lowered, _UNREAD, _SHORTEST)
+        html = (_BULK.sub(" ", html) if len(html) > HTML_LIMIT else html)[:HTML_LIMIT]
     size = MarkupSize.of(html)
     if size.depth > MAX_DEPTH:
         raise Unreadable(SkipReason.BROKEN, f"tags nested more than {MAX_DEPTH:,} levels deep")
@@ -120,21 +134,45 @@ def truncate_html(html: str) -> tuple[str, MarkupSize]:
     return html, size
 
 
-def _strip_opaque(html: str, lowered: str, least: int = 0) -> str:
-    """Return the markup without comments, scripts and styles.
+def _leaves(drawing: re.Match[str]) -> str:
+    """Return an empty element for each element of a well-formed drawing, which leaves none of them open.
 
-    With `least`, comments stay, and so do shorter scripts and styles. One pass: a pattern with a lazy middle
-    would search to the end of the page for every opening that is never closed.
+    Only in drawings do all parsers observe that a tag is its own end tag. Another drawing is returned as it is.
+    """
+    opened: list[str] = []
+    tags = [*_TAG_OF_DRAWING.finditer(drawing[0])]
+    for closing, name, ended in (tag.groups() for tag in tags):
+        if closing:
+            if not opened or opened.pop() != name:
+                return drawing[0]
+        elif opened[-1:] in ([outer] for outer in _WITH_HTML):
+            return drawing[0]
+        elif not ended:
+            opened.append(name)
+        elif not opened:
+            return drawing[0]
+    is_whole = len(tags) == drawing[0].count("<") and not opened
+    return "<br>" * sum(not tag[1] for tag in tags) if is_whole else drawing[0]
+
+
+def _strip_opaque(
+    html: str, lowered: str, parts: re.Pattern[str], shortest: Mapping[str, int] | None = None
+) -> str:
+    """Return the markup without its `parts`, such as comments, scripts and styles.
+
+    Where `shortest` has a number of characters, shorter parts stay, and so does a part without an end. One pass: a
+    pattern with a lazy middle would search to the end of the page for every opening that is never closed.
     """
     pieces: list[str] = []
     offset = 0
-    while (opening := _OPAQUE.search(lowered, offset)) is not None:
+    while (opening := parts.search(lowered, offset)) is not None:
+        name = opening[1]
         pieces.append(html[offset : opening.start()])
-        end = lowered.find(_CLOSING[opening[1]], opening.end())
+        end = lowered.find(_CLOSING[name], opening.end())
         if end < 0:
-            return "".join([*pieces, html[opening.start() :] if least else ""])
-        offset = end + len(_CLOSING[opening[1]])
-        if offset - opening.start() < least or (least and opening[1] == "!--"):
+            return "".join([*pieces, html[opening.start() :] if shortest else ""])
+        offset = end + len(_CLOSING[name])
+        if shortest and offset - opening.start() < shortest[name]:
             pieces.append(html[opening.start() : offset])
     return "".join([*pieces, html[offset:]])
 
