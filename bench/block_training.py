@@ -1,9 +1,12 @@
 """Fits the weights by which blocks of a page are chosen, and the kind of a page is told, to labelled pages (decision 0081).
 
     pip install scikit-learn
-    python -m bench.block_training --data FOLDER --half develop --out core/reading/html/block_weights.npz
+    python -m bench.block_training --data FOLDER --half both --out core/reading/html/block_weights.npz
+    python -m bench.block_training --data FOLDER --half develop --out develop.npz
+    python -m bench.extraction --data FOLDER --weights develop.npz
 
-FOLDER is that of `bench.extraction`. A block is labelled by how many of its runs of three words are in the page's text, a
+FOLDER is that of `bench.extraction`. The weights that ship have learned from all pages; what they are good for is measured on
+the half that others have not seen. A block is labelled by how many of its runs of three words are in the page's text, a
 short one by its words as often as the text has them; where only segments are known, by the segments in it. Kinds are
 learned by logistic regression over `page_signs`; what blocks learn from are the kinds that a model of other hosts tells.
 Prints the digest to write into `core/reading/html/block_choice.py`.
@@ -31,7 +34,7 @@ from core.reading.html.dom_cleaning import remove_hidden_lxml
 from core.reading.html.html_parsing import parse_html, truncate_html
 from core.reading.html.page_kinds import page_signs
 from core.reading.html.rewriting import rewrite_markup
-from core.reading.html.text_blocks import Block, page_blocks
+from core.reading.html.text_blocks import Block, page_blocks, wrap_loose_text
 from core.reading.page_parts.block_words import BlockWords, Matrix
 from core.text.decoding import decode
 
@@ -67,6 +70,7 @@ def example(page: LabelledPage) -> Example | None:
     except Unreadable:
         return None
     remove_hidden_lxml(tree)
+    wrap_loose_text(tree)
     blocks = page_blocks(tree, buttons=True)
     if not blocks:
         return None

@@ -13,13 +13,16 @@ The folder has up to four sets, each with `items.jsonl.gz` and `pages.zip`, in w
   over all, and the shares of strings that are rightly present and rightly absent, averaged over pages.
 
 A page that is refused has no text. The name of a column, which an article has in every row of a table so that the row
-can be understood alone, counts once, as the labels have it. Half of the pages, by a checksum of their ids, are for development
-(`--half develop`), the other half is reported. CPU is the median over `--repeats` of a reading of all pages. A reader that
-takes more than `--limit` seconds of CPU for a page has no text of it: it counts as refused, and is told as unfinished.
+can be understood alone, counts once, as the labels have it. Half of the pages, by a checksum of their ids, are for
+development (`--half develop`), the other half is reported. The weights that ship have learned from all of them: pages
+that the weights have not seen are read with `--weights`, the file that `bench.block_training --half develop` writes.
+CPU is the median over `--repeats` of a reading of all pages. A reader that takes more than `--limit` seconds of CPU
+for a page has no text of it: it counts as refused, and is told as unfinished.
 """
 
 import argparse
 import gzip
+import hashlib
 import json
 import logging
 import re
@@ -39,6 +42,7 @@ from lxml import etree
 
 from core.model import Article, Document, Extractor, StructureKind, Unreadable
 from core.reading import extract
+from core.reading.html import block_choice
 from core.text.decoding import decode
 
 SETS = ("extraction_articles", "extraction_segments", "extraction_readability", "extraction_types")
@@ -359,6 +363,7 @@ def main() -> None:
     )
     parser.add_argument("--data", type=Path, required=True, help="folder with the labelled sets")
     parser.add_argument("--half", choices=("develop", "held-back", "both"), default="held-back")
+    parser.add_argument("--weights", type=Path, help="weights of blocks in place of those that ship")
     parser.add_argument("--only", default="", help="readers whose name contains one of these, by commas")
     parser.add_argument(
         "--repeats", type=int, default=1, help="readings of all pages, of which CPU is the median"
@@ -366,6 +371,9 @@ def main() -> None:
     parser.add_argument("--limit", type=float, default=60, help="seconds of CPU that a reader has for a page")
     arguments = parser.parse_args()
     logging.disable(logging.CRITICAL)
+    if arguments.weights:
+        block_choice.WEIGHTS = arguments.weights
+        block_choice.DIGEST = hashlib.sha256(arguments.weights.read_bytes()).hexdigest()
     readers = {
         name: limited(read, arguments.limit)
         for name, read in READERS.items()

@@ -26,7 +26,7 @@ from core.reading.normalization import paragraphs
 from core.reading.page_parts.block_words import WORDS, BlockWords, Matrix
 
 WEIGHTS = Path(__file__).with_name("block_weights.npz")
-DIGEST = "762a37032095eb8f0fc3cfc62e9d5124453039aaa756749151407aa37ca7f18f"
+DIGEST = "c60b63e352d83523e92aa6d114f4e94fd614d0901c4f581754a7dab6fef60936"
 """SHA-256 of the weights. Other weights are refused."""
 _LOWEST, _HIGHEST = 0.1, 0.8
 """Bounds of the cut, the lowest score of a kept block."""
