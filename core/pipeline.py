@@ -20,12 +20,12 @@ from core.ports import Ports
 from core.run import events as e
 from core.run.recorder import Listener, Recorder
 from core.run.run_ids import new_run_id
+from core.run.run_summary import RunSummary
 from core.run.state import Run
 from core.stages.conversation.known_pages import add_known_pages
 from core.stages.partial_results import rank_so_far
 from core.stages.rank import sources
 from core.stages.time_budget import UNLIMITED, TimeBudget
-from core.storage.run_summaries import RunSummary
 
 log = logging.getLogger(__name__)
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from core.analysis.run_usage import RunUsage, run_usage
 from core.config.prices import Prices
 from core.model import AnswerFrom, Phase, Turn
+from core.run.run_summary import RunSummary
 from core.run.state import Run
 from core.run.timeline import Span
-from core.storage.run_summaries import RunSummary
 from core.text.display import decimal
 from core.text.sanitize import pluralize
 

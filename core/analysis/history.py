@@ -9,8 +9,8 @@ from core.config.knobs import Knobs
 from core.config.prices import Prices
 from core.model import ModelUsage, Phase
 from core.run.events import ModelUsed
+from core.run.run_summary import RunSummary
 from core.run.state import RunStatus
-from core.storage.run_summaries import RunSummary
 from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import has_words, one_line, pluralize
 

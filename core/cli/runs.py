@@ -21,12 +21,12 @@ from core.errors import BadInput, StoreFailed
 from core.followups import answer_again, require_pages
 from core.model import readable
 from core.run.codec import run_to_json
+from core.run.run_summary import RunSummary
 from core.run.state import Run
 from core.runtime.engine import Engine
 from core.storage.price_file import PriceFile
 from core.storage.run_schema import RUNS
 from core.storage.run_store import RunStore
-from core.storage.run_summaries import RunSummary
 from core.text.sanitize import one_line, pluralize
 
 _FIELDS = (

@@ -14,11 +14,11 @@ from core.model import Message, Phase, Severity, Usage
 from core.ports import Chat
 from core.run.events import Note, PhaseEnded, PhaseStarted
 from core.run.reports.plan_events import Estimate, PlanProposed
+from core.run.run_summary import RunSummary
 from core.run.state import RunStatus
 from core.stages.answering.answer_prompt import SOURCE_TOKENS
 from core.stages.metered_models import MeteredChat, read_queries
 from core.stages.streams import collected
-from core.storage.run_summaries import RunSummary
 from core.text.query_parser import QueryReader
 from core.text.sanitize import estimated_tokens, one_line
 

@@ -9,9 +9,9 @@ from cachetools import LRUCache
 
 from core.model import Phase
 from core.run.events import Note, Record
+from core.run.run_summary import RunSummary
 from core.run.state import Run, RunStatus
 from core.storage.process_lock import ProcessLock
-from core.storage.run_summaries import RunSummary
 
 REMOTE_RUNS = 100
 """The most live runs of other processes in memory, so that only new events are read."""

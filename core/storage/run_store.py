@@ -19,10 +19,10 @@ from core.errors import StoreFailed
 from core.run.events import Record
 from core.run.fold import folded_run
 from core.run.recorded_run import RecordedRun
+from core.run.run_summary import RunSummary
 from core.run.state import Run
 from core.storage import migrations, run_records, run_schema, run_summaries
 from core.storage.run_processes import RunProcesses
-from core.storage.run_summaries import RunSummary
 from core.storage.run_writer import NO_RUN, Change, RunWriter, not_saved_message, storage_hint
 
 log = logging.getLogger(__name__)

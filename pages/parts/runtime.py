@@ -18,10 +18,10 @@ from core.config.settings import Settings
 from core.errors import ErrorHandler
 from core.features.share.replay import Replay
 from core.run.run_ids import is_link
+from core.run.run_summary import RunSummary
 from core.run.state import Run
 from core.runtime.jobs import Job
 from core.runtime.registry import RunRegistry
-from core.storage.run_summaries import RunSummary
 from pages.parts.submission_guard import SubmissionGuard
 
 RESEARCH = "pages/research.py"

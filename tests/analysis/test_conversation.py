@@ -6,9 +6,9 @@ from core.analysis.conversation import latest_turns, thread, turn_cost
 from core.config.prices import Prices
 from core.model import ModelUsage, Phase, Usage
 from core.run.events import ModelUsed
+from core.run.run_summary import RunSummary
 from core.run.state import Run, RunStatus
 from core.run.timeline import Span, Timeline
-from core.storage.run_summaries import RunSummary
 
 
 def _turn(run_id: str, follows: str = "", conversation: str = "a", started: str = "") -> RunSummary:

@@ -14,8 +14,8 @@ from core.analysis.history import (
     time_of,
 )
 from core.config.knobs import Knobs
+from core.run.run_summary import RunSummary
 from core.run.state import RunStatus
-from core.storage.run_summaries import RunSummary
 
 
 def line(run_id: str, question: str = "Why?", *tags: str, **values: object) -> RunSummary:

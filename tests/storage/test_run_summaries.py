@@ -11,9 +11,10 @@ from core.errors import BadInput
 from core.model import AnswerFrom
 from core.run import events as e
 from core.run.conversation import next_turn
+from core.run.run_summary import RunSummary
 from core.run.state import Run, RunStatus
 from core.storage.run_store import RunStore
-from core.storage.run_summaries import TAG_LIMIT, TITLE_LIMIT, RunSummary
+from core.storage.run_summaries import TAG_LIMIT, TITLE_LIMIT
 from tests.samples import USAGE, records, until
 
 

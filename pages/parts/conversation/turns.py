@@ -9,8 +9,9 @@ from core.analysis.conversation import answered_from, thread
 from core.analysis.run_usage import run_usage
 from core.model import readable
 from core.run.run_ids import is_link
+from core.run.run_summary import RunSummary
 from core.run.state import Run
-from core.storage.run_summaries import TITLE_LIMIT, RunSummary
+from core.storage.run_summaries import TITLE_LIMIT
 from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import one_line, pluralize
 from pages.parts import markup, runtime, widgets

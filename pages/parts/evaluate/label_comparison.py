@@ -13,9 +13,9 @@ from core.features.evaluate.labels.label_verdict import LabelVerdict, Proposal
 from core.features.evaluate.services.run_comparisons import RunComparisons, SampledRun, latest_runs
 from core.features.evaluate.sweep import knobs_of
 from core.model import Passage, Place
+from core.run.run_summary import RunSummary
 from core.run.state import Run
 from core.storage.label_store import PERSON
-from core.storage.run_summaries import RunSummary
 from core.text.sanitize import one_line, pluralize
 from pages.parts import markup, runtime, widgets
 from pages.parts.evaluate import label_figures

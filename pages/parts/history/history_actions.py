@@ -6,8 +6,9 @@ import streamlit as st
 
 from core.analysis.history import all_tags, are_comparable, common_tags
 from core.run.repeat import repeat
+from core.run.run_summary import RunSummary
 from core.run.state import Run
-from core.storage.run_summaries import TAG_LIMIT, RunSummary
+from core.storage.run_summaries import TAG_LIMIT
 from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import one_line
 from pages.parts import markup, page_frame, runtime, widgets

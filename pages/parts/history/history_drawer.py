@@ -7,7 +7,7 @@ from itertools import groupby
 import streamlit as st
 
 from core.analysis.history import day_of, highlighted, remarkable, time_of
-from core.storage.run_summaries import RunSummary
+from core.run.run_summary import RunSummary
 from core.text.markdown.safe_markdown import markdown_label
 from pages.parts import browser, markup, runtime
 from pages.parts.history import run_list

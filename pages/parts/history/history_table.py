@@ -12,8 +12,8 @@ from core.analysis.history import all_tags, changed_settings, summary_usage
 from core.analysis.run_usage import RunUsage
 from core.config.knobs import Knobs
 from core.config.schema import nested
+from core.run.run_summary import RunSummary
 from core.run.state import RunStatus
-from core.storage.run_summaries import RunSummary
 from pages.parts import browser, runtime, tables
 
 VISIBLE_ROWS = 18

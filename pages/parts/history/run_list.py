@@ -10,9 +10,9 @@ from core.analysis.conversation import latest_turns
 from core.analysis.history import all_tags, matching_runs
 from core.errors import OpenQueryError
 from core.run.importer import LIMIT
+from core.run.run_summary import RunSummary
 from core.run.state import Run, RunStatus
 from core.storage.bundle import recorded_run
-from core.storage.run_summaries import RunSummary
 from core.text.markdown.safe_markdown import markdown_label
 from core.text.sanitize import pluralize
 from pages.parts import markup, runtime, widgets

@@ -12,10 +12,10 @@ from core.features.evaluate.services.run_comparisons import RunComparisons, late
 from core.model import Grade
 from core.run import events as e
 from core.run.fold import folded_run
+from core.run.run_summary import RunSummary
 from core.run.state import Run, RunStatus
 from core.storage.label_store import LabelStore
 from core.storage.run_store import RunStore
-from core.storage.run_summaries import RunSummary
 from tests.samples import records, until
 
 COSINE, BM25 = RankKnobs(), RankKnobs(strategy=Strategy.BM25)

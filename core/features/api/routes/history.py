@@ -29,10 +29,10 @@ from core.features.share.formats import FORMATS, export
 from core.run.codec import run_to_json
 from core.run.conversation import turns_up_to
 from core.run.run_ids import is_link, refuse_link
+from core.run.run_summary import RunSummary
 from core.run.state import Run, RunStatus
 from core.serving.conditional import NOT_MODIFIED, conditional
 from core.serving.problems import Fault, Refusal, documented
-from core.storage.run_summaries import RunSummary
 from core.text.http_headers import attachment
 from core.text.sanitize import json_without_surrogates
 

@@ -15,10 +15,10 @@ from core.features.evaluate.labels.label_samples import DEPTH, Sample, in_random
 from core.features.evaluate.labels.label_verdict import LabelVerdict, compare
 from core.features.evaluate.labels.passage_labels import passage_grades, place_labels
 from core.model import Index, Label
+from core.run.run_summary import RunSummary
 from core.run.state import Run
 from core.stages.rank import rank
 from core.storage.label_store import LabelStore
-from core.storage.run_summaries import RunSummary
 from core.text.sanitize import folded_question
 
 KEPT = 5_000
