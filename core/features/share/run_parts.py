@@ -22,7 +22,7 @@ from core.model.arrays import array_to_json
 from core.model.passage_urls import site
 from core.run.hit_merging import RRF_K
 from core.run.notices import passage_embedder
-from core.run.qrels_names import page_name, question_id
+from core.text.qrels_names import page_name, question_id
 from core.run.reports.sections import SectionState
 from core.run.state import Run
 from core.stages.rank import UNSUPPORTED_LANGUAGE_WEIGHT, cosine_share, rank, waiting_above

@@ -8,7 +8,7 @@ from core.errors import BadInput
 from core.features.evaluate.labels.passage_labels import label
 from core.features.evaluate.labels.qrels import from_qrels, to_qrels
 from core.model import Article, Grade, Page, Place
-from core.run.qrels_names import question_id
+from core.text.qrels_names import question_id
 
 QUESTION = "What do kettles do?"
 KEYS = ("https://kettles.example/a%20b?c=d#e", "library:my notes/ä.pdf", "https://x.example/#char=1,2")

@@ -12,7 +12,7 @@ from urllib.parse import unquote
 from core.errors import BadInput
 from core.features.evaluate.labels.passage_labels import label
 from core.model import Grade, Label, Page, Place
-from core.run.qrels_names import page_name, question_id
+from core.text.qrels_names import page_name, question_id
 
 _LINE = re.compile(
     r"(?P<question>\S+)\s+\S+\s+(?P<page>\S+)#char=(?P<start>\d{1,9}),(?P<end>\d{1,9})\s+(?P<grade>-?\d{1,3})(?:\.0+)?"

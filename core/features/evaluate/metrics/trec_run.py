@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from core.features.evaluate.data_sets.data_set import Question
-from core.run.qrels_names import page_name
+from core.text.qrels_names import page_name
 from core.text.digest import text_digest
 
 SUFFIX = ".run"
