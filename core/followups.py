@@ -9,7 +9,6 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 
 from core.config.knobs import Knobs, ReadKnobs
-from core.config.questions import checked_query
 from core.config.run_knobs import Method
 from core.errors import BadInput, ReadFailed, SearchFailed
 from core.methods.agent import find_passages_by_steps
@@ -31,6 +30,7 @@ from core.stages.rank import require_texts
 from core.stages.read import read
 from core.stages.search import search
 from core.stages.streams import collected, stream
+from core.text.questions import checked_query
 
 NOT_KEPT = "The text was not kept: the page, as it was fetched, has no block of text with it."
 """The note of a run that could not keep a text in an article."""

@@ -7,7 +7,6 @@ from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 
 from core.config.knobs import Knobs
-from core.config.questions import checked_queries, checked_question
 from core.config.run_knobs import Method
 from core.errors import INTERNAL_ERROR, INTERNAL_ERROR_HINT, BadInput, OpenQueryError
 from core.methods.agent import find_passages_by_steps
@@ -26,6 +25,7 @@ from core.stages.conversation.known_pages import add_known_pages
 from core.stages.partial_results import rank_so_far
 from core.stages.rank import sources
 from core.stages.time_budget import UNLIMITED, TimeBudget
+from core.text.questions import checked_queries, checked_question
 
 log = logging.getLogger(__name__)
 

@@ -24,7 +24,6 @@ from core.cli.progress_lines import PhaseLines, counts, detail, phase_times
 from core.cli.silent_model import SilenceWatch
 from core.config.knobs import Backend, Knobs, within_typed_sites
 from core.config.prices import Cost, Prices
-from core.config.questions import checked_sub_questions
 from core.config.run_knobs import Method
 from core.config.settings import Settings
 from core.errors import BadInput
@@ -51,6 +50,7 @@ from core.runtime.engine import Engine
 from core.storage.run_schema import RUNS
 from core.storage.run_store import RunStore
 from core.text.markdown.citations import labelled_citations
+from core.text.questions import checked_sub_questions
 from core.text.sanitize import pluralize
 
 

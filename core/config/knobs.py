@@ -11,11 +11,11 @@ from pydantic import AliasChoices, Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
 from core.config.knob_control import Control
-from core.config.questions import MOST_QUERIES
 from core.config.run_knobs import STRICT, RunKnobs
 from core.errors import BadInput
 from core.model import Extractor
-from core.text.domains import listed_domains, without_site_words
+from core.text.questions import MOST_QUERIES
+from core.text.urls import listed_domains, without_site_words
 
 MOST_COLLECTIONS = 20
 """The most collections of the library that a question searches."""

@@ -13,7 +13,6 @@ from datetime import UTC, date, datetime
 import orjson
 
 from core.config.knobs import Knobs
-from core.config.questions import QUERY_LIMIT
 from core.errors import ChatFailed, NotConnected, ToolsRefused
 from core.methods.phases import find_passages
 from core.methods.run_context import RunContext
@@ -28,6 +27,7 @@ from core.stages.answering.wordless_reply import wordless
 from core.stages.metered_models import MeteredChat
 from core.stages.run_budget import RunBudget
 from core.stages.time_budget import timeout_of
+from core.text.questions import QUERY_LIMIT
 from core.text.sanitize import CHARACTERS_A_TOKEN, one_line, pluralize, scrub_for_prompt, truncate
 
 CHOOSE_PIPELINE = "Choose pipeline under Method, or connect a model that calls tools."

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from core.config.knobs import Length
-from core.config.questions import checked_sub_questions
 from core.errors import BadInput, OpenQueryError
 from core.methods.phases import (
     answer_from,
@@ -29,6 +28,7 @@ from core.stages.partial_results import written_so_far
 from core.stages.run_budget import RunBudget
 from core.stages.streams import stream
 from core.stages.time_budget import TimeBudget
+from core.text.questions import checked_sub_questions
 
 
 def approved_sub_questions(run: Run, sub_questions: Sequence[str]) -> tuple[str, ...]:

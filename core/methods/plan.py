@@ -6,7 +6,6 @@ from statistics import median
 
 from core.config.knobs import Knobs, Length
 from core.config.prices import Prices
-from core.config.questions import MOST_SUB_QUESTIONS, SUB_QUESTION_LIMIT
 from core.config.run_knobs import Method
 from core.errors import ChatFailed, NotConnected
 from core.methods.run_context import RunContext
@@ -20,6 +19,7 @@ from core.stages.answering.answer_prompt import SOURCE_TOKENS
 from core.stages.metered_models import MeteredChat, read_queries
 from core.stages.streams import collected
 from core.text.query_parser import QueryReader
+from core.text.questions import MOST_SUB_QUESTIONS, SUB_QUESTION_LIMIT
 from core.text.sanitize import estimated_tokens, one_line
 
 LINES_READ = 60

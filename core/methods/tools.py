@@ -12,7 +12,6 @@ from typing import NamedTuple
 import orjson
 
 from core.config.knobs import SearchScope
-from core.config.questions import checked_query
 from core.errors import BadInput, EmbedFailed, ReadFailed, SearchFailed
 from core.methods.phases import index_and_rank
 from core.methods.run_context import RunContext
@@ -41,10 +40,10 @@ from core.stages.read import read
 from core.stages.search import search
 from core.stages.streams import collected, stream
 from core.text.bm25_index import tokens
-from core.text.domains import listed_domains, site_filter
 from core.text.language import dominant_language
+from core.text.questions import checked_query
 from core.text.sanitize import one_line, pluralize, truncate
-from core.text.urls import canonical_url, without_user_info
+from core.text.urls import canonical_url, listed_domains, site_filter, without_user_info
 
 AGENT_OPENED_QUERY = Query(text="addresses that the agent opened", author=Author.AGENT)
 """The query for addresses that no search has found. It is never searched."""

@@ -15,7 +15,6 @@ import orjson
 from numpy.typing import NDArray
 from pydantic import TypeAdapter, ValidationError
 
-from core.config.questions import QUESTION_LIMIT
 from core.errors import BadInput
 from core.model import (
     Answer,
@@ -38,6 +37,7 @@ from core.run.reports.sections import SectionState
 from core.run.state import Run, RunStatus
 from core.run.upgrades import upgrade
 from core.text.lenient_json import count_values
+from core.text.questions import QUESTION_LIMIT
 
 LIMIT = 50_000_000
 """The largest document in bytes."""

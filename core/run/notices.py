@@ -19,11 +19,11 @@ from core.model import (
 )
 from core.model.passage_urls import collection_at_url
 from core.text.display import embedder_name
-from core.text.domains import domains, listed_domains, within
 from core.text.facts.claim_doubts import claim_doubts
 from core.text.facts.named_facts import unsupported_figures
 from core.text.language import dominant_language, language_name
 from core.text.sanitize import one_line, plural, pluralize
+from core.text.urls import domains, listed_domains, within
 
 if TYPE_CHECKING:
     from core.run.run_values import RunValues

@@ -3,10 +3,10 @@
 from dataclasses import dataclass, replace
 
 from core.config.knobs import Knobs
-from core.config.questions import MOST_QUERIES, QUERY_LIMIT
 from core.config.run_knobs import Method
 from core.model import Author
 from core.run.state import Run
+from core.text.questions import MOST_QUERIES, QUERY_LIMIT
 
 NOT_SEARCHED = (Author.CONVERSATION, Author.AGENT)
 """Authors of queries that were never sent to a search engine. They name pages instead."""

@@ -15,7 +15,6 @@ from core.analysis.run_activity import writes_answer
 from core.config.access import NO_ACCESS, Access
 from core.config.knobs import Knobs, within_typed_sites
 from core.config.permissions import Action, Caller
-from core.config.questions import checked_queries, checked_question
 from core.config.run_knobs import Method
 from core.config.settings import Settings
 from core.errors import BadInput, OpenQueryError, StoreFailed
@@ -44,6 +43,7 @@ from core.storage.presets import Presets
 from core.storage.run_links import RunLinks
 from core.storage.run_schema import RUNS
 from core.storage.run_store import RunStore
+from core.text.questions import checked_queries, checked_question
 
 RUNS_IN_ESTIMATE = 20
 """The number of latest runs that an estimate uses."""

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 from playwright.sync_api import Locator, expect
 
-from core.config.questions import QUESTION_LIMIT
 from core.model import SearchReply
 from core.run.state import Run
+from core.text.questions import QUESTION_LIMIT
 from tests.analysis.sample import run_of
 from tests.browser.page_objects import App
 from tests.seeding import store_finished

@@ -11,7 +11,6 @@ import pytest
 
 from core import followups
 from core.config.knobs import Knobs, PlanKnobs, SearchKnobs
-from core.config.questions import MOST_SUB_QUESTIONS
 from core.config.run_knobs import Method, RunKnobs
 from core.config.settings import Settings
 from core.errors import BadInput
@@ -23,6 +22,7 @@ from core.run.reports.sections import IN_BRIEF, SectionState
 from core.run.state import Run, RunStatus
 from core.runtime.engine import Engine
 from core.runtime.registry import RunRegistry
+from core.text.questions import MOST_SUB_QUESTIONS
 from tests.features.api.conftest import settings
 from tests.runtime.waiting import finished
 from tests.services.loopback import Gate, Reply

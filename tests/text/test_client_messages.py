@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from core.config.questions import MESSAGE_LIMIT, QUESTION_LIMIT
 from core.model import ClientTaskKind
 from core.text.chat.client_tasks import find_task
 from core.text.chat.question_finding import find_question
+from core.text.questions import MESSAGE_LIMIT, QUESTION_LIMIT
 from tests.growth import LINEAR, growth, repeated
 
 HOSTILE = (

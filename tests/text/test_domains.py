@@ -1,7 +1,7 @@
 import pytest
 
 from core.config.knobs import Knobs, RankKnobs, within_typed_sites
-from core.text.domains import without_site_words
+from core.text.urls import without_site_words
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ from core.config.knobs import RankKnobs, SearchKnobs
 from core.errors import SearchFailed
 from core.model import SearchReply
 from core.ports import Search
-from core.text.domains import listed_domains, site_filter
 from core.text.sanitize import plural, pluralize
+from core.text.urls import listed_domains, site_filter
 
 MOST_NAMED = 10
 """The maximum number of domains in a query. Engines cut longer queries. The others are only filtered."""

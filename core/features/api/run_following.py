@@ -18,7 +18,6 @@ from starlette.types import Receive
 from core.analysis.run_activity import can_quote
 from core.config.access import Access
 from core.config.knobs import Backend, Knobs
-from core.config.questions import QUESTION_LIMIT
 from core.features.api.responses.answers import answer_of, nothing_found
 from core.features.api.service import Service, ServiceOf, SessionOf
 from core.features.api.sessions import RunExchange, Session
@@ -32,6 +31,7 @@ from core.stages.time_budget import UNLIMITED, TimeBudget
 from core.text.chat.question_finding import find_question
 from core.text.digest import text_digest
 from core.text.markdown.source_links import without_source_links
+from core.text.questions import QUESTION_LIMIT
 from core.text.sanitize import one_line
 
 _ENDS = 4_000

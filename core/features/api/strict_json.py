@@ -22,10 +22,10 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError, core_schema
 
 from core.config.knobs import KNOBS, Knobs
-from core.config.questions import MOST_QUERIES, QUERY_LIMIT, QUESTION_LIMIT
 from core.config.schema import former_names
 from core.model import AnswerFrom
 from core.serving.problems import Fault, Refusal
+from core.text.questions import MOST_QUERIES, QUERY_LIMIT, QUESTION_LIMIT
 from core.text.sanitize import is_visible
 
 _Model = TypeVar("_Model", bound=BaseModel)

@@ -22,7 +22,6 @@ from core.model.arrays import array_to_json
 from core.model.passage_urls import site
 from core.run.hit_merging import RRF_K
 from core.run.notices import passage_embedder
-from core.text.qrels_names import page_name, question_id
 from core.run.reports.sections import SectionState
 from core.run.state import Run
 from core.stages.rank import UNSUPPORTED_LANGUAGE_WEIGHT, cosine_share, rank, waiting_above
@@ -30,10 +29,11 @@ from core.stages.ranking.calibration import calibration_of
 from core.stages.ranking.context_selection import PER_PAGE, ExclusionReason
 from core.stages.ranking.mmr import POOL
 from core.stages.ranking.near_duplicates import copies
-from core.text.domains import host_of
 from core.text.markdown.elements import elements
 from core.text.markdown.safe_markdown import web_address
+from core.text.qrels_names import page_name, question_id
 from core.text.sanitize import json_without_surrogates, one_line, plural
+from core.text.urls import host_of
 
 _SHARES = (0.5, 0.5 * UNSUPPORTED_LANGUAGE_WEIGHT, 0.0, 1.0)
 """Results of `cosine_share` for a weight of 0.5: unchanged, reduced, none, all. The script numbers them from 0."""

@@ -15,7 +15,6 @@ from core.cli.ask_since import print_json
 from core.cli.printing import print_text
 from core.cli.shared_arguments import settings_of
 from core.config.knobs import Knobs
-from core.config.questions import checked_question
 from core.config.schema import nested, parameters
 from core.config.settings import Settings
 from core.errors import BadInput, OpenQueryError, StoreFailed
@@ -30,6 +29,7 @@ from core.runtime.engine import Engine
 from core.storage.run_schema import RUNS
 from core.storage.run_store import RunStore
 from core.text.lenient_json import valid_json
+from core.text.questions import checked_question
 from core.text.sanitize import one_line
 
 STATE_SUFFIX = ".state.json"

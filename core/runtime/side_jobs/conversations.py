@@ -7,7 +7,6 @@ from typing import Any, TypeVar
 
 from core.config.access import NO_ACCESS, Access
 from core.config.knobs import Knobs
-from core.config.questions import checked_question
 from core.errors import BadInput
 from core.model import ClientRequest, Exchange, ModelUsage
 from core.run.conversation import GetRun
@@ -21,6 +20,7 @@ from core.stages.conversation.condensed_question import condensed_question
 from core.stages.conversation.follow_up import FollowUpDraft, draft_after, draft_follow_up
 from core.stages.conversation.next_questions import written_next_questions
 from core.stages.time_budget import UNLIMITED, TimeBudget
+from core.text.questions import checked_question
 
 T = TypeVar("T")
 

@@ -3,7 +3,6 @@
 import secrets
 from dataclasses import dataclass
 
-from core.config.questions import QUESTION_LIMIT
 from core.errors import ChatFailed
 from core.model import Message, Phase
 from core.ports import Chat
@@ -11,6 +10,7 @@ from core.run.events import Emit
 from core.stages.metered_models import MeteredChat, read_queries
 from core.text.chat.prompt_parts import paragraphs
 from core.text.query_parser import QueryReader
+from core.text.questions import QUESTION_LIMIT
 from core.text.sanitize import one_line, scrub_for_prompt
 
 MESSAGE_CHARACTERS = 24_000

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from core.config.knobs import Knobs, SearchScope
-from core.config.questions import QUESTION_LIMIT, checked_question
 from core.errors import ChatFailed
 from core.model import AnswerFrom, Exchange, Message, ModelUsage, Phase, Turn
 from core.ports import Chat, Ports
@@ -22,6 +21,7 @@ from core.stages.egress import admitted_history
 from core.stages.metered_models import MeteredChat, read_queries
 from core.stages.time_budget import UNLIMITED, TimeBudget, timeout_of
 from core.text.query_parser import QueryReader
+from core.text.questions import QUESTION_LIMIT, checked_question
 from core.text.sanitize import CHARACTERS_A_TOKEN, one_line, pluralize, truncate
 
 HISTORY_TOKENS = 3000

@@ -4,12 +4,12 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
-from core.config.questions import QUESTION_LIMIT
 from core.model import Exchange
 from core.text.bm25_index import tokens
 from core.text.content_words import content_words, phrases
 from core.text.language import dominant_language
 from core.text.markdown.citations import without_citations
+from core.text.questions import QUESTION_LIMIT
 from core.text.tokenization import UNSPACED, words
 
 MOST_TERMS = 5

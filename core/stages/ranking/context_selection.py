@@ -18,7 +18,7 @@ from core.config.knobs import RankKnobs
 from core.model import Page, Passage
 from core.stages.ranking.calibration import calibration_of
 from core.stages.ranking.near_duplicates import repeats, shingles
-from core.text.domains import site_filter
+from core.text.urls import site_filter
 
 Scores = NDArray[np.float32]
 

@@ -3,8 +3,8 @@
 import re
 from collections.abc import Sequence
 
-from core.config.questions import QUESTION_LIMIT
 from core.text.chat.prompt_parts import elements, paragraphs, without
+from core.text.questions import QUESTION_LIMIT
 from core.text.sanitize import one_line
 from core.text.sentences import sentences
 

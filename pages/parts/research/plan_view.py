@@ -7,13 +7,13 @@ from htpy import Element, b, div, li, ol, span, td, th, tr
 
 from core.analysis.answers.source_cards import citing_sections
 from core.config.prices import Cost
-from core.config.questions import MOST_SUB_QUESTIONS, SUB_QUESTION_LIMIT
 from core.config.run_knobs import RunKnobs
 from core.followups import is_unfinished
 from core.run.reports.plan_events import Estimate
 from core.run.reports.sections import Section, SectionState
 from core.run.run_ids import is_link
 from core.run.state import Run
+from core.text.questions import MOST_SUB_QUESTIONS, SUB_QUESTION_LIMIT
 from core.text.sanitize import one_line, pluralize
 from pages.parts import markup, runtime, widgets
 

@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.adapters.models.openai_chat import OpenAIChat
-from core.config.questions import QUESTION_LIMIT
 from core.errors import BadInput, ChatFailed
 from core.model import Exchange, Message, Phase, StreamChunk
 from core.run.events import Event, ModelUsed, Note
@@ -18,6 +17,7 @@ from core.stages.conversation.follow_up import (
     standalone_question,
 )
 from core.stages.conversation.term_expansion import expanded_question
+from core.text.questions import QUESTION_LIMIT
 from tests.growth import LINEAR, growth, repeated
 from tests.services.openai_server import FakeOpenAI, failure, streamed
 from tests.stages.fakes import ScriptedChat

@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from core.features.evaluate.data_sets.data_set import Question
-from core.text.qrels_names import page_name
 from core.text.digest import text_digest
+from core.text.qrels_names import page_name
 
 SUFFIX = ".run"
 QRELS = "qrels.txt"

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from core.config.questions import INSTRUCTIONS_LIMIT, MESSAGE_LIMIT, QUESTION_LIMIT, checked_question
 from core.errors import BadInput
 from core.features.openai.chat.requests import ChatRequest, ClientMessage, last_user
 from core.methods.client_task import NAMES
@@ -12,6 +11,7 @@ from core.serving.problems import Fault, Refusal
 from core.text.chat.client_tasks import ClientTask, find_task
 from core.text.chat.question_finding import find_question
 from core.text.markdown.source_links import without_source_links
+from core.text.questions import INSTRUCTIONS_LIMIT, MESSAGE_LIMIT, QUESTION_LIMIT, checked_question
 from core.text.sanitize import one_line, plural, pluralize
 
 INSTRUCTING = ("system", "developer")

@@ -5,10 +5,10 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.config.questions import INSTRUCTIONS_LIMIT, QUESTION_LIMIT
 from core.features.openai.chat.messages import read_messages
 from core.features.openai.chat.requests import ChatRequest
 from core.serving.problems import Refusal
+from core.text.questions import INSTRUCTIONS_LIMIT, QUESTION_LIMIT
 
 PIECES = (
     *(
