@@ -139,7 +139,7 @@ async def read_as(
     """
     hits = [hit for hit in run.hits if hit.key == key]
     knobs = replace(run.knobs.read, extractor=extractor, fresh=False)
-    known = kept_texts(run, key)
+    known = run.kept_texts(key)
     wanted = known if kept is None else tuple(kept)
 
     async def extract(document: Document, extractor: Extractor) -> Article:
@@ -148,14 +148,9 @@ async def read_as(
     async with _resumed(run, replace(ports, extract=extract), listen) as context:
         await _read_and_rank(context, hits, knobs)
         is_read = context.run.pages.get(key) is not run.pages.get(key)
-        if is_read and len(wanted) > len(known) >= len(kept_texts(context.run, key)):
+        if is_read and len(wanted) > len(known) >= len(context.run.kept_texts(key)):
             context.emit(e.Note(Phase.READ, NOT_KEPT, severity=Severity.WARNING))
     return context.run
-
-
-def kept_texts(run: Run, key: str) -> tuple[str, ...]:
-    """Return the texts that a person has kept in the article of a page. An unread page has none."""
-    return run.pages[key].article.kept_texts if key in run.pages else ()
 
 
 def added_query(run: Run, text: str) -> Query:

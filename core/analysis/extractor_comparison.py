@@ -5,7 +5,6 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
 from core.analysis.text_diff import DiffKind, DiffPiece, diff_sentences, line_sentences
-from core.followups import kept_texts
 from core.model import Article, Document, Extractor, Unreadable
 from core.ports import Extract, Ports
 from core.reading.absence import Absence
@@ -92,7 +91,7 @@ async def compare_extractors(
         document = await ports.web(url, run.knobs.read)
     if document is None:
         return None
-    kept_by_hand = kept_texts(run, key)
+    kept_by_hand = run.kept_texts(key)
     document = replace(document, kept=kept_by_hand)
     extracted = await asyncio.gather(
         *(_extracted(document, ports.extract, extractor) for extractor in _VISIBLE_FIRST)
@@ -127,7 +126,7 @@ async def absence_from_article(
     document = await ports.web.cached_page(url) if url else None
     if document is None:
         return None
-    return await find_absence(replace(document, kept=kept_texts(run, key)), text, extractor)
+    return await find_absence(replace(document, kept=run.kept_texts(key)), text, extractor)
 
 
 def _source(document: Document) -> str:

@@ -45,6 +45,10 @@ class Run(RunValues):
         """Return the notices of the run in phase order."""
         return notices(self)
 
+    def kept_texts(self, key: str) -> tuple[str, ...]:
+        """Return the texts that a person has kept in the article of a page. An unread page has none."""
+        return self.pages[key].article.kept_texts if key in self.pages else ()
+
     def interrupted(self) -> Run:
         """Return an unended run as interrupted, others unchanged."""
         if not self.live:

@@ -217,7 +217,7 @@ class NotebookRun:
         if not (absence := self.why_not_extracted(page, text)).can_be_kept:
             raise BadInput(absence.sentence)
         key, knobs, records = self._page(page), self.run.knobs, list(self.recorded.records)
-        kept = *followups.kept_texts(self.run, key), text
+        kept = *self.run.kept_texts(key), text
         read = partial(followups.read_as, self.run, key, knobs.read.extractor, kept=kept)
         self._with_ports(knobs, lambda ports: read(ports, lambda record, _: records.append(record)))
         folded = RecordedRun.folded(records, self.recorded.base)
