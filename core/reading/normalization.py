@@ -55,6 +55,16 @@ def normalize_code(text: str) -> str:
     return unicodedata.normalize("NFC", _CONTROL.sub("", text.replace("\x0c", ""))).rstrip().lstrip("\n")
 
 
+_PLACEHOLDER = re.compile(
+    r"\(?(?:untitled|unnamed|unknown|unspecified|anonymous|no title|(?:untitled |new )?(?:document|presentation|spreadsheet)"
+    r"|(?:powerpoint|word) (?:presentation|document)|slide|book)[\s_-]*[0-9]*\)?",
+    re.IGNORECASE,
+)
+"""Titles and authors by ReportLab, Office and others."""
+_PROGRAM = re.compile(r"^Microsoft (?:Word|Excel|PowerPoint) - ")
+"""What a printer driver of Office writes before the name of the file."""
+
+
 def left_out(length: int, limit: int = MAX_CHARACTERS) -> str:
     """Return the notice that text was left out, or ""."""
     return f"only the first {limit:,} characters were read" if length > limit else ""
@@ -68,6 +78,12 @@ def clean_line(text: object, limit: int = 300) -> str:
     if not isinstance(text, str):
         return ""
     return " ".join(normalize(text[: limit * 4]).split())[:limit].strip()
+
+
+def declared_name(text: object) -> str:
+    """Return a declared title or author on one clean line, or "" for what a program writes where nobody wrote one."""
+    name = _PROGRAM.sub("", clean_line(text))
+    return "" if _PLACEHOLDER.fullmatch(name) else name
 
 
 def paragraphs(lines: str) -> str:

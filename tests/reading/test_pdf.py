@@ -57,6 +57,29 @@ def test_title_author_and_date_come_from_the_document() -> None:
     assert (article.title, article.author, article.date) == ("Columns of basalt", "Ada Stone", "2024-03-05")
 
 
+@pytest.mark.parametrize(
+    ("title", "author", "expected"),
+    [
+        ("untitled", "anonymous", ("", "")),
+        ("Untitled Document 3", "(anonymous)", ("", "")),
+        ("PowerPoint Presentation", "Unknown", ("", "")),
+        ("Microsoft Word - Report on basalt.docx", "A. Stone", ("Report on basalt.docx", "A. Stone")),
+        (
+            "Untitled works of Ada Stone",
+            "Anonymous collective",
+            ("Untitled works of Ada Stone", "Anonymous collective"),
+        ),
+        ("Book of hours", "Unknown soldier", ("Book of hours", "Unknown soldier")),
+    ],
+)
+def test_what_programs_declare_without_a_person_is_no_title(
+    title: str, author: str, expected: tuple[str, str]
+) -> None:
+    escaped = (text.replace("(", r"\(").replace(")", r"\)") for text in (title, author))
+    article = read(pdf(["Some words."], info="/Title ({}) /Author ({})".format(*escaped)))
+    assert (article.title, article.author) == expected
+
+
 def test_lines_of_a_column_become_paragraphs() -> None:
     lines = [
         "Basalt columns form when thick lava cools slowly and shrinks, which",

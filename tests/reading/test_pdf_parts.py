@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from core.model import SkipReason, Unreadable
+from core.reading.pdf.images import draw_page
 from tests.reading.test_pdf import pdf, read
 
 HELVETICA = "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>"
@@ -106,6 +107,14 @@ def test_filled_fields_are_read_with_their_labels() -> None:
     assert article.text.endswith(
         "Ship: Grey Gull\n\nLength: 11.25\n\nInsured: ☑ yes\n\nPort: North\n\nHome port: Åse"
     )
+
+
+def test_filled_fields_are_in_the_picture_of_their_page() -> None:
+    look = "<< /Type /XObject /Subtype /Form /BBox [0 0 200 16] /Length 29 >>\nstream\n0 0 1 rg 0 0 200 16 re f     \nendstream"
+    field = widget("/FT /Tx /T (f1) /V (Grey Gull) /AP << /N 8 0 R >>", 696)
+    root = "/AcroForm << /Fields [7 0 R] >>"
+    filled = draw_page(page(line("Ship"), field, look, root=root, annotations=[7]), 1, 200)
+    assert filled != draw_page(page(line("Ship")), 1, 200)
 
 
 def test_hidden_fields_are_counted_and_passwords_are_dots() -> None:

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from core.model import Article, SkipReason, Unreadable
 from core.reading import file_types
+from core.reading.normalization import declared_name
 from core.reading.office.converted import ConvertedReader, convert
 from core.reading.office.package import Package
 from core.reading.office.prepared import Prepared, prepared
@@ -76,6 +77,7 @@ def read_office(body: bytes, media_type: str) -> Article:
         package = Package(body)
         _refuse_locked(package)
         facts |= _facts(package, media_type)
+        facts |= {name: declared_name(facts[name]) for name in ("title", "author")}
         ready = prepared(package, media_type)
         counts = unread_parts(package, media_type) + ready.unread
     elif media_type == file_types.RTF:

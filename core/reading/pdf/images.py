@@ -14,7 +14,7 @@ _SIGNATURE = b"\x89PNG\r\n\x1a\n"
 
 
 def draw_page(body: bytes, number: int, width: int) -> bytes:
-    """Draw a page as a PNG of at most `width` pixels.
+    """Draw a page as a PNG of at most `width` pixels, with the fields that were filled in.
 
     Pages count from 1.
 
@@ -27,10 +27,11 @@ def draw_page(body: bytes, number: int, width: int) -> bytes:
     try:
         if not 1 <= number <= len(document):
             raise Unreadable(SkipReason.EMPTY, f"it has {pluralize(len(document), 'page')}")
+        document.init_forms()  # before the page is loaded, or what was filled in is not drawn
         page = document[number - 1]
         across, down = page.get_size()
         scale = min(min(width, WIDEST) / max(across, 1.0), 3 * WIDEST / max(down, 1.0))
-        return png(page.render(scale=scale, may_draw_forms=False, rev_byteorder=True, prefer_bgrx=False))
+        return png(page.render(scale=scale, rev_byteorder=True, prefer_bgrx=False))
     except pypdfium2.PdfiumError as error:
         raise Unreadable(SkipReason.BROKEN, "the page cannot be drawn") from error
     finally:

@@ -9,7 +9,7 @@ from statistics import median
 from typing import Any, NamedTuple
 
 from core.model import Article, SkipReason, Unreadable
-from core.reading.normalization import MAX_CHARACTERS, clean_line, normalize
+from core.reading.normalization import MAX_CHARACTERS, clean_line, declared_name, normalize
 from core.reading.pdf.annotations import page_annotations
 from core.reading.pdf.columns import in_columns
 from core.reading.pdf.raised_text import may_have_levels, with_levels
@@ -94,8 +94,8 @@ def read_pdf(body: bytes) -> Article:
     return Article(
         text=text,
         extractor="pdfium",
-        title=clean_line(facts.get("Title")),
-        author=clean_line(facts.get("Author")),
+        title=declared_name(facts.get("Title")),
+        author=declared_name(facts.get("Author")),
         date="-".join(part for part in day.groups() if part) if day else "",
         page_starts=starts,
         sections=tuple((starts[page], title) for page, title in headings if page < len(starts)),
