@@ -336,6 +336,11 @@ def test_head_of_two_rows_names_columns_by_both() -> None:
     )
 
 
+def test_name_of_a_head_may_stand_above_an_empty_cell() -> None:
+    rows = [["Station", "Level", ""], ["", "spring", "autumn"], ["Weir", "1.85", "0.92"]]
+    assert read(with_merged(rows, "B1:C1")).text == "Station: Weir; Level spring: 1.85; Level autumn: 0.92"
+
+
 def test_row_of_figures_below_merged_names_is_no_head() -> None:
     rows = [["Region", "Revenue", ""], ["North", "5", "12%"], ["South", "6", "13%"]]
     text = read(with_merged(rows, "B1:C1")).text

@@ -247,9 +247,16 @@ def _one_head(grid: list[Any], rows: list[list[str]]) -> list[list[str]]:
         upper if upper == lower else f"{upper} {lower}".strip()
         for upper, lower in zip(above, rows[1], strict=True)
     ]
-    if any(not cell for cell in rows[1]) or len(set(head)) < len(head):
+    if any(not cell and not _names_alone(slot) for cell, slot in zip(rows[1], grid[0], strict=True)):
+        return rows
+    if len(set(head)) < len(head):
         return rows
     return [head, *rows[2:]]
+
+
+def _names_alone(slot: Any) -> bool:
+    """Whether a cell of the first row is one column's name. The cell below it may be empty, merged or not."""
+    return bool(slot.kind == "origin" and slot.cell.col_span == 1)
 
 
 def _marker(kind: str, number: int) -> str:
