@@ -126,6 +126,7 @@ streamlit_patches.look_up_widget_values()
 streamlit_patches.keep_theme()
 streamlit_patches.read_options_without_lock()
 streamlit_patches.copy_containers_once()
+streamlit_patches.keep_downloads()
 streamlit_patches.run_scripts_in_turns()
 streamlit_patches.finish_callbacks()
 mounts = [feature.mount(runtime.settings, runtime.runs) for feature in features() if feature.mount]

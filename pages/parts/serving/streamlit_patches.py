@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import deepcopy
 from functools import cache
 from itertools import chain
+from math import inf
+from time import monotonic
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -22,6 +24,7 @@ from streamlit.runtime import app_session
 from streamlit.runtime.app_session import AppSession, AppSessionState
 from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
 from streamlit.runtime.fragment import FragmentStorage, MemoryFragmentStorage
+from streamlit.runtime.media_file_manager import MediaFileManager
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.runtime.scriptrunner_utils.script_requests import (
     RerunData,
@@ -391,3 +394,39 @@ def _copied(original: Any, memo: dict[int, Any]) -> Any:
     if original is None:
         return None
     return memo.get(id(original)) or original.__deepcopy__(memo)
+
+
+# --- downloads ------------------------------------------------------------------------------------------------
+# Upstream: no issue is known. Test: tests/pages/test_kept_downloads.py
+
+
+def keep_downloads(seconds: float = 20) -> None:
+    """Keep a file, and what makes it, for some seconds after its button was drawn anew.
+
+    Streamlit removes them whenever a script of any session ends: what makes a file at once, before the browser has the
+    new button, and a file at the second time. A click then came to nothing while a fragment was drawn by its timer, or
+    while other people used the server.
+    """
+    remove = MediaFileManager.remove_orphaned_files
+    removed_at: WeakKeyDictionary[MediaFileManager, float] = WeakKeyDictionary()
+    orphaned_before: WeakKeyDictionary[MediaFileManager, set[str]] = WeakKeyDictionary()
+    turn = threading.Lock()
+
+    def remove_now_and_then(files: MediaFileManager) -> None:
+        with turn:
+            now = monotonic()
+            if now - removed_at.get(files, -inf) < seconds:
+                return
+            removed_at[files] = now
+            remove(files)
+
+    def remove_if_still_orphaned(files: MediaFileManager) -> None:
+        places = files._files_by_session_and_coord.values()
+        orphaned = files._deferred_callables.keys() - set(chain.from_iterable(map(dict.values, places)))
+        removed = orphaned & orphaned_before.get(files, set())
+        for file_id in removed:
+            files._drop_deferred_id(file_id)
+        orphaned_before[files] = orphaned - removed
+
+    MediaFileManager.remove_orphaned_files = remove_now_and_then  # type: ignore[method-assign, assignment]
+    MediaFileManager._remove_orphaned_deferred_callables = remove_if_still_orphaned  # type: ignore[method-assign, assignment]
