@@ -1,8 +1,8 @@
 """A slider with a field for its number. Both always show the same value, which is the slider's."""
 
-import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from time import monotonic
 from typing import Any
 
 import streamlit as st
@@ -12,7 +12,7 @@ from core.config.schema import Parameter
 DIGITS = 10
 """The longest number of a field, in characters. Its unit is behind it."""
 SETTLING = 2.0
-"""Seconds after typing in which the browser may still send the slider's previous value."""
+"""Seconds after the slider was drawn in which the browser may still send its previous value."""
 MOST_OPTIONS = 100
 """Most options of a slider with named values, because all are sent.
 
@@ -29,8 +29,8 @@ class _Typed:
 
     number: float
     before: float
-    at: float
-    """Seconds of the monotonic clock."""
+    drawn: float | None = None
+    """When the slider was last drawn with it, in seconds of the monotonic clock. None while it waits for that."""
 
 
 def number_control(
@@ -56,12 +56,14 @@ def number_control(
     """
     low, high = _bounds(parameter)
     label, unit = label or parameter.title, parameter.control.unit
-    _keep_typed(key)
+    is_typed = _keep_typed(key)
     if labels and step == 1 and high - low <= MOST_OPTIONS:
         options = range(int(low), int(high) + 1)
         st.select_slider(label, options, format_func=parameter.value_text, key=key, **common)
     else:
         st.slider(label, low, high, step=type(low)(step), key=key, **common)
+    if is_typed:
+        _mark_drawn(key)
     value = st.session_state[key]
     text = parameter.value_text(value)
     if st.session_state.get(field := _field_key(key, unit), text) != text:
@@ -125,22 +127,34 @@ def _take(
         number, note = high, f"At most {parameter.value_text(high)}."
     elif number < low:
         number, note = low, f"At least {parameter.value_text(low)}."
-    st.session_state.setdefault(_TYPED, {})[key] = _Typed(number, st.session_state[key], time.monotonic())
+    st.session_state.setdefault(_TYPED, {})[key] = _Typed(number, st.session_state[key])
     st.session_state[key] = number
     st.session_state[f"note_{key}"] = (number, note)
     if moved:
         moved()
 
 
-def _keep_typed(key: str) -> None:
-    """Set the slider to the number that was just typed.
+def _keep_typed(key: str) -> bool:
+    """Set the slider to the number that was just typed, and return whether the browser has to see it.
 
     A second number, or a click, ends the script before it has drawn the slider, and the browser then sends the
     slider's previous value.
     """
     typed: _Typed | None = st.session_state.get(_TYPED, {}).get(key)
-    if typed and st.session_state.get(key) == typed.before and time.monotonic() - typed.at < SETTLING:
-        st.session_state[key] = typed.number
+    if typed is None:
+        return False
+    waits = typed.drawn is None
+    if st.session_state.get(key) == typed.before:
+        waits = typed.drawn is None or monotonic() - typed.drawn < SETTLING
+        if waits:
+            st.session_state[key] = typed.number
+    return waits
+
+
+def _mark_drawn(key: str) -> None:
+    """Note that a typed number is drawn now. A busy server may draw it long after it was typed."""
+    typed: dict[str, _Typed] = st.session_state[_TYPED]
+    typed[key] = replace(typed[key], drawn=monotonic())
 
 
 def forget_typed(values: Mapping[str, object] | None = None) -> None:
