@@ -3,7 +3,11 @@
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from core.runtime.registry import RunRegistry
 from pages.parts.sidebar import number_control
+from tests.pages.conftest import opened
+from tests.pages.test_addresses import field
+from tests.runtime.waiting import finished
 
 KEY = "passages"
 
@@ -59,3 +63,18 @@ def test_slider_can_be_moved_back_once_its_number_was_seen(clock: list[float]) -
     assert sent_by_the_browser(page, 7) == 7
     clock[0] += 60
     assert sent_by_the_browser(page, 6) == 6
+
+
+@pytest.mark.slow
+def test_question_is_asked_with_the_number_that_was_typed_before_the_click(registry: RunRegistry) -> None:
+    """The browser sends the click as a request of its own, with the slider as it still shows it."""
+    app = opened(session={"knob_search_backend": "demo"})
+    slider = "knob_rank_top_k"
+    before = app.slider(key=slider).value
+    field(app, slider).set_value("5").run()
+    app.slider(key=slider).set_value(before)
+    app.text_input(key="question").set_value("How does chunk overlap affect retrieval?")
+    app.button(key="go").click().run()
+    assert not app.exception
+    run = finished(registry, app.session_state["run_id"])
+    assert (before, run.knobs.rank.top_k) == (6, 5)

@@ -19,7 +19,7 @@ from core.text.sanitize import has_words, pluralize
 from pages.parts import address, browser, document_library, markup, runtime, services, widgets
 from pages.parts.serving import streamlit_patches
 from pages.parts.sidebar.knob_control import control, default, group_of_controls, key, value_of
-from pages.parts.sidebar.number_control import forget_typed
+from pages.parts.sidebar.number_control import forget_typed, keep_typed
 
 LIVE = (("chunk", "Passages"), ("rank", "Ranking"))
 TUNED = tuple(dict(LIVE))
@@ -76,6 +76,7 @@ def knobs() -> Knobs:
     Raises:
         BadInput: naming the values out of bounds.
     """
+    keep_typed()
     return Knobs.parse(nested({parameter.path: value_of(parameter) for parameter in parameters()}))
 
 

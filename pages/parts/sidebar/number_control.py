@@ -134,6 +134,15 @@ def _take(
         moved()
 
 
+def keep_typed() -> None:
+    """Set the sliders to the numbers that were just typed. Call this before a callback reads all sliders.
+
+    A click that ends the typing may come as a request of its own, with the sliders' previous values.
+    """
+    for key in st.session_state.get(_TYPED, {}):
+        _keep_typed(key)
+
+
 def _keep_typed(key: str) -> bool:
     """Set the slider to the number that was just typed, and return whether the browser has to see it.
 
