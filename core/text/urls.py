@@ -1,6 +1,8 @@
 """Web addresses: their canonical form, their host, and typed lists of domains.
 
-The canonical form is for comparison only: the original URL is fetched and cited. Folded, as RFC 3986 section 6 allows: host case, percent-encoding, dot segments, default ports, the fragment.
+The canonical form is for comparison only: the original URL is fetched and cited.
+
+Folded, as RFC 3986 section 6 allows: host case, percent-encoding, dot segments, default ports, the fragment.
 Folded beyond it, because on the web these nearly always name one page and a wrong fold costs one page at most:
 http and https, a leading `www.`, trailing slashes, tracking parameters, the order of the other parameters.
 """

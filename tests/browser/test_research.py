@@ -29,6 +29,7 @@ def test_a_question_is_answered_with_every_phase_on_screen(app: App) -> None:
     app.type_number("search_results", "4")
     expect(app.slider("search_results")).to_have_value("4")
     group = app.keyed("group_search").locator("summary")
+    app.at_rest()  # a group that is drawn at the moment of the click stays open
     group.click()
     expect(app.slider("search_results")).to_have_count(0)
     # A group that is still closing takes a click for the one that closed it.

@@ -97,12 +97,13 @@ def remove_hidden(
     """Remove the hidden candidates, and return their text.
 
     At most `MAX_HIDDEN_CHARACTERS` are returned. A candidate with half of the page's characters, which
-    `page_length` counts, is the page itself and stays, if its sign may be wrong: white letters may be on a
-    dark box that only a style sheet defines, transparent letters may be faded in, `noscript` is for readers
-    without scripts, such as this program, and a script may show an element that is not displayed, or let one grow
-    or move in. The last two need a script on the page (`scripted`). Elements with the name of a part that a click opens stay too, and
-    so do moving elements that start transparent: pages are often saved without their scripts. `backgrounds`
-    are all the inline background colours of the page.
+    `page_length` counts, is the page itself and stays, if its sign may be wrong: white letters may be on
+    a dark box that only a style sheet defines, transparent letters may be faded in, `noscript` is for
+    readers without scripts, such as this program, and a script may show an element that is not displayed,
+    or let one grow or move in. The last two need a script on the page (`scripted`). Elements with the
+    name of a part that a click opens stay too, and so do moving elements that start transparent: pages
+    are often saved without their scripts. `backgrounds` are all the inline background colours of the
+    page.
     """
     page_backgrounds = {WHITE, *backgrounds}
     hidden: list[Node] = []
