@@ -19,6 +19,10 @@ VIEW_TITLES = {name: title.partition(" ")[2] for name, (title, _) in VIEWS.items
 EXPLAINED_IN = {part.title: VIEW_TITLES[VIEW_OF[name]] for name, part in PARTS.items()}
 """The title of the view of each part of Explain."""
 AT_REST = "app.dataset.testScriptState === 'notRunning'"
+UNMOVING = """document.getAnimations().every(
+  (animation) => animation.playState !== "running" || animation.effect.getComputedTiming().endTime === Infinity
+)"""
+"""No part opens, closes or fades; what turns for ever may turn."""
 
 
 @dataclass
@@ -331,8 +335,11 @@ class App:
         )
 
     def at_rest(self) -> None:
-        """Wait until the script has drawn the page to its end."""
-        self.until(AT_REST)
+        """Wait until the script has drawn the page to its end, and nothing on it moves.
+
+        A click is lost when what it presses has moved on before it lets go.
+        """
+        self.until(AT_REST, UNMOVING)
 
     def until(self, *conditions: str) -> None:
         """Wait until all these expressions of JavaScript are true in one frame; `app` is the drawn page.
@@ -350,6 +357,7 @@ class App:
         self.open_settings()
         group = self.keyed("group_search")
         group.locator("summary").click()
+        self.at_rest()
         choice = self.keyed("knob_search_backend").get_by_role("radio", name="demo")
         choice.click()
         expect(choice).to_be_checked()
