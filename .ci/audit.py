@@ -1,7 +1,7 @@
 """Audit of the installed packages for known vulnerabilities.
 
 Fails if a vulnerability is fixed in a version that requirements.txt allows, or if pip-audit is not installed. If the
-vulnerability service does not answer, it says so and passes.
+vulnerability service does not answer, it says so and exits with `NOT_AUDITED`.
 """
 
 import importlib.util
@@ -19,6 +19,8 @@ from packaging.utils import canonicalize_name
 ROOT = Path(__file__).parent.parent
 TIMEOUT = 300
 """Seconds for the whole audit."""
+NOT_AUDITED = 75
+"""The exit status if the vulnerability service does not answer: EX_TEMPFAIL of sysexits.h."""
 
 
 def allowed(lines: Iterable[str]) -> dict[str, Requirement]:
@@ -67,7 +69,7 @@ def main() -> int:
             error if isinstance(error, subprocess.TimeoutExpired) else done.stderr.strip().rpartition("\n")[2]
         )
         print(f"Dependencies were NOT audited: the vulnerability service does not answer ({str(why)[:300]}).")
-        return 0
+        return NOT_AUDITED
     lines, curable = verdict(report, allowed((ROOT / "requirements.txt").read_text().splitlines()))
     print("\n".join(lines) or f"{len(report['dependencies'])} packages audited, no known vulnerability.")
     if curable:

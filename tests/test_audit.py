@@ -9,6 +9,8 @@ from types import ModuleType
 
 import pytest
 
+from tests.__main__ import NOT_DONE
+
 SCRIPT = Path(__file__).parents[1] / ".ci" / "audit.py"
 NOBODY = "http://127.0.0.1:9"
 
@@ -54,7 +56,7 @@ def test_service_that_does_not_answer_is_reported() -> None:
     done = subprocess.run(
         [sys.executable, SCRIPT], capture_output=True, text=True, env=environment, timeout=100, check=False
     )
-    assert done.returncode == 0
+    assert done.returncode == NOT_DONE
     assert "NOT audited" in done.stdout
 
 
