@@ -401,11 +401,11 @@ def _copied(original: Any, memo: dict[int, Any]) -> Any:
 
 
 def keep_downloads(seconds: float = 20) -> None:
-    """Keep a file, and what makes it, for some seconds after its button was drawn anew.
+    """Keep downloads for some seconds after their buttons were drawn anew.
 
-    Streamlit removes them whenever a script of any session ends: what makes a file at once, before the browser has the
-    new button, and a file at the second time. A click then came to nothing while a fragment was drawn by its timer, or
-    while other people used the server.
+    Whenever a script of any session ends, Streamlit removes the functions that make files, also before the browser has
+    the new button, and files at the second time. A click then came to nothing while a fragment was drawn by its timer,
+    or while other people used the server.
     """
     remove = MediaFileManager.remove_orphaned_files
     removed_at: WeakKeyDictionary[MediaFileManager, float] = WeakKeyDictionary()
@@ -414,10 +414,9 @@ def keep_downloads(seconds: float = 20) -> None:
 
     def remove_now_and_then(files: MediaFileManager) -> None:
         with turn:
-            now = monotonic()
-            if now - removed_at.get(files, -inf) < seconds:
+            if monotonic() - removed_at.get(files, -inf) < seconds:
                 return
-            removed_at[files] = now
+            removed_at[files] = monotonic()
             remove(files)
 
     def remove_if_still_orphaned(files: MediaFileManager) -> None:
