@@ -213,6 +213,12 @@ class App:
         """The id of the run in the address."""
         return parse_qs(urlsplit(self.page.url).query)["run"][0]
 
+    def more_formats(self) -> None:
+        """Open the list of the less usual file formats in the menu Export, which is open."""
+        self.at_rest()
+        self.page.get_by_text("More formats").click()
+        self.at_rest()
+
     def listed(self, question: str) -> Locator:
         """The lines of the History with this question, of those that fit on the screen."""
         return self.keyed("history_table").locator("tbody tr").filter(has_text=question)

@@ -38,9 +38,7 @@ def test_a_follow_up_is_asked_by_keys_and_exported(answered: App) -> None:
     expect(app.keyed("answer_card")).to_contain_text("Turn 2 of 2, from the pages in hand, coverage")
     assert findings(app.page, "conversation") == ()
     app.button("export").click()
-    app.at_rest()
-    app.page.get_by_text("More formats").click()
-    app.at_rest()
+    app.more_formats()
     with app.page.expect_download() as download:
         app.button("export_conversation_md").click()
     assert f"## 2. {SECOND}" in download.value.path().read_text("utf-8")

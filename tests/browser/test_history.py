@@ -184,8 +184,7 @@ def test_runs_are_selected_in_the_history_compared_and_opened(
     actions = app.keyed("history_actions")
     expect(actions).to_contain_text("2 selected")
     actions.get_by_role("button", name="Export").click()
-    app.at_rest()
-    app.page.get_by_text("More formats").click()
+    app.more_formats()
     with app.page.expect_download() as download:
         app.button("export_bib").click()
     assert download.value.suggested_filename == "openquery-runs.bib.zip"

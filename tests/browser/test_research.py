@@ -216,7 +216,7 @@ def script_runs(frames: Iterable[bytes]) -> list[list[bytes]]:
 
 def test_a_run_is_exported_whole(answered: App) -> None:
     answered.button("export").click()
-    answered.page.get_by_text("More formats").click()
+    answered.more_formats()
     with answered.page.expect_download() as coming:
         answered.button("export_json").click()
     run = json.loads(Path(coming.value.path()).read_bytes())
