@@ -13,8 +13,6 @@ from tests.browser.tour import Show
 
 DOCUMENT = " ".join((ROOT / "docs" / "tour_of_evaluate.md").read_text("utf-8").split())
 
-ORDINALS = {2: "second", 3: "third", 4: "fourth", 5: "fifth", 6: "sixth", 7: "seventh"}
-
 
 def says(claim: str) -> None:
     """The document says this, in these words."""
@@ -49,8 +47,8 @@ def rankings_are_measured(app: App, show: Show) -> None:
     row = app.keyed("evaluate_settings").locator("tbody tr", has_text="BM25")
     lower = found(row.inner_text(), r"−(\.\d+)")
     says(f"BM25 is {lower} lower, but its bar crosses the amber line")
-    chance = round(1 / float(found(row.inner_text(), r"−\.\d+ (\.\d+)")))
-    says(f"so large a difference comes about by chance in every {ORDINALS[chance]} experiment")
+    says("it is far above .05, so the difference may be chance")
+    assert float(found(row.inner_text(), r"−\.\d+ (\.\d+)")) > 0.15
     show("evaluate-results", "")
     row.get_by_role("link").click()
     expect(row).to_have_class("on")
