@@ -20,7 +20,7 @@ from pathlib import Path
 import httpx
 from pydantic import SecretStr
 
-from core.adapters.worker_process import IMPORT_ROOT, command
+from core.sandbox.worker_command import IMPORT_ROOT, command
 from tests.services.cached import unpacked, wheel
 from tests.services.loopback import Loopback, Reply, Request
 

@@ -19,8 +19,8 @@ import httpx
 from pydantic import SecretStr
 
 from core.adapters.certificates import trusted_certificates
-from core.adapters.worker_process import IMPORT_ROOT, command, environment
 from core.errors import ChatFailed, EmbedFailed, OpenQueryError, RerankFailed
+from core.sandbox.worker_command import IMPORT_ROOT, command, environment
 from core.text.sanitize import plural
 
 SUFFIX = ".gguf"

@@ -11,10 +11,10 @@ from contextlib import suppress
 from shutil import rmtree
 from typing import Any, BinaryIO, TypeVar, cast
 
-from core.adapters.worker_process import IMPORT_ROOT, command, environment
 from core.adapters.workers.jobs import Shared
 from core.adapters.workers.shared_files import SharedFolder, StoredValue, write_value
 from core.sandbox.frames import read_frame, write_frame
+from core.sandbox.worker_command import IMPORT_ROOT, command, environment
 
 T = TypeVar("T")
 
