@@ -27,7 +27,7 @@ FAULT, LEFT_OUT = "data_set_fault", "data_set_left_out"
 """Session keys of the fault of the latest upload, and of its left-out lines."""
 TYPES = [suffix[1:] for suffix in (*SUFFIXES, *TEXT_SUFFIXES, GZIP)]
 HELP = (
-    "A .jsonl with a document or a question a line; a .zip in BEIR's layout (corpus.jsonl, queries.jsonl, and qrels, the relevant "
+    "A .jsonl or .parquet with a document or a question a row; a .zip in BEIR's layout (corpus.jsonl, queries.jsonl, and qrels, the relevant "
     "documents of each query) or of openquery eval freeze; a SQuAD file (.json); a .csv with the columns question, excerpt and source, together with its "
     "text files."
 )

@@ -15,6 +15,7 @@ from core.features.evaluate.data_sets.data_set import DataSet
 from core.features.evaluate.data_sets.excerpt_csv import TABLES
 from core.features.evaluate.data_sets.lines import BadLine, blank_line
 from core.features.evaluate.data_sets.load import load_data_set
+from core.features.evaluate.data_sets.parquet import PARQUET
 from core.features.evaluate.data_sets.source import Source, unpacked_name
 from core.features.evaluate.labels.passage_labels import LABELS_NAME, labelled_passages
 from core.features.evaluate.sweep_cost import DataSetSummary, summarize
@@ -23,7 +24,7 @@ from core.storage.run_store import RunStore
 
 HANDBOOK_NAME = "handbook"
 HANDBOOK_QUESTIONS = HANDBOOK / "questions.csv"
-SUFFIXES = (*TABLES, ".json", ".jsonl", ".zip")
+SUFFIXES = (*TABLES, ".json", ".jsonl", PARQUET, ".zip")
 """File name suffixes of data sets. All but a zip may be packed with gzip."""
 LEFT_OUT_LIMIT = 20
 """The most lines to leave out of a file. A file with more bad lines has another layout."""

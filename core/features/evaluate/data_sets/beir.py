@@ -79,12 +79,13 @@ def _files(files: Mapping[str, Source], folder: str) -> tuple[Source, Source]:
 
 
 def _missing(files: Mapping[str, Source], folder: str, file: str) -> NoReturn:
-    packed = any(name.endswith(".parquet") for name in files)
+    part = file.removesuffix(".jsonl")
+    in_parts = any(name.startswith(f"{part}/") for name in files)
     raise BadInput(
         f"{folder} has no {file}.",
-        hint=f'Parquet is not read. Write it as JSON lines: pandas.read_parquet("x.parquet").to_json("{file}", '
-        'orient="records", lines=True).'
-        if packed
+        hint=f'Its Parquet file is in parts. Join them: pandas.concat(map(pandas.read_parquet, glob("{part}/*.parquet")))'
+        f'.to_parquet("{part}.parquet").'
+        if in_parts
         else "Check the path of the data set, and that it is complete.",
     )
 

@@ -9,7 +9,8 @@
 | JSON lines | a `.jsonl` file with a document or a question a line |
 | contexts | a `.jsonl`, `.json` or `.csv` of questions with their contexts, as RAGAS and DeepEval write it |
 
-Any layout of several files may be a folder or a zip, and any file but a zip may be packed with gzip (`.gz`).
+Any layout of several files may be a folder or a zip, and any file but a zip may be packed with gzip (`.gz`). A Parquet file
+(`.parquet`) is read as the lines of JSON that its rows make.
 
 Documents are read from the file each time that they are asked for, so a corpus need not fit into memory. What a
 message calls a line is counted from 1.
@@ -94,7 +95,6 @@ _CONVERSIONS = {
     ".xlsx": "Save the table as CSV in the spreadsheet program.",
     ".xls": "Save the table as CSV in the spreadsheet program.",
     ".ods": "Save the table as CSV in the spreadsheet program.",
-    ".parquet": 'Write it as JSON lines: pandas.read_parquet("x.parquet").to_json("x.jsonl", orient="records", lines=True).',
     ".yaml": "Write the questions as a .csv with the columns question, excerpt and source.",
     ".yml": "Write the questions as a .csv with the columns question, excerpt and source.",
 }

@@ -15,6 +15,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
 from core.errors import BadInput
+from core.features.evaluate.data_sets.parquet import PARQUET, name_of_lines, parquet_lines
 from core.model import Unreadable
 from core.reading.zip_archive import Archive
 
@@ -34,7 +35,7 @@ _ZIP_HINT = "Write it with openquery eval freeze, or pack the files of a data se
 class Source:
     """A file of at most `limit` bytes, or the file `member` in a zip, which is never unpacked to disk.
 
-    A file packed with gzip is read as what it unpacks to.
+    A file packed with gzip is read as what it unpacks to, and a Parquet file as lines of JSON.
     """
 
     path: Path
@@ -50,12 +51,12 @@ class Source:
 
     @property
     def suffix(self) -> str:
-        """The suffix of its name, in lower case and without that of gzip."""
+        """The suffix of the name that its content has, in lower case."""
         return PurePosixPath(unpacked_name(self.name)).suffix.lower()
 
     @property
     def packed(self) -> bool:
-        """Whether it is packed with gzip."""
+        """Whether its content is read as something else, unpacked or as lines."""
         return unpacked_name(self.name) != self.name
 
     @contextmanager
@@ -76,18 +77,27 @@ class Source:
             if not stat.S_ISREG(status.st_mode):
                 raise BadInput(f"{self.path.name} is no file that can be read.", hint="Name a regular file.")
             if self.member:
-                with self._in_zip(file) as member:
-                    yield self._unpacked(member) if self.packed else member
+                with self._in_zip(file) as member, self._content(member) as content:
+                    yield content
             elif status.st_size > self.limit:
                 raise BadInput(
                     f"{self.path.name} has {status.st_size:,} bytes; the limit is {self.limit:,}.",
                     hint="Use a smaller data set, or BEIR's layout, which is streamed.",
                 )
             else:
-                yield self._unpacked(file) if self.packed else file
+                with self._content(file) as content:
+                    yield content
 
-    def _unpacked(self, file: IO[bytes]) -> IO[bytes]:
-        return io.BufferedReader(_Unpacked(self, file), _BUFFER)
+    @contextmanager
+    def _content(self, file: IO[bytes]) -> Iterator[IO[bytes]]:
+        name = self.name.lower()
+        if name.endswith(GZIP):
+            file = io.BufferedReader(_Unpacked(self, file), _BUFFER)
+        if not name.removesuffix(GZIP).endswith(PARQUET):
+            yield file
+            return
+        with parquet_lines(file, self.name, self.limit) as lines:
+            yield lines
 
     @contextmanager
     def _in_zip(self, file: IO[bytes]) -> Iterator[IO[bytes]]:
@@ -141,12 +151,13 @@ class _Unpacked(io.RawIOBase):
 
 
 def unpacked_name(name: str) -> str:
-    """Return the name of a file without the suffix of gzip."""
-    return name[: -len(GZIP)] if name.lower().endswith(GZIP) else name
+    """Return the name that a file's content has: without the suffix of gzip, and with that of lines for Parquet."""
+    name = name[: -len(GZIP)] if name.lower().endswith(GZIP) else name
+    return name_of_lines(name) if name.lower().endswith(PARQUET) else name
 
 
 def files_of(path: Path) -> Mapping[str, Source]:
-    """Return the files of a folder and its subfolders, or of a zip, by relative path without the suffix of gzip.
+    """Return the files of a folder and its subfolders, or of a zip, by the relative paths that their contents have.
 
     A folder that holds all files of a zip is left out of the paths. Of a file that is there packed and unpacked, the
     unpacked one is returned.
