@@ -19,7 +19,7 @@ from core.features.evaluate.results import LEAST_HALF
 from core.features.evaluate.services.experiments import FETCHED_MEGABYTES, Experiments
 from core.features.evaluate.statistics.significance import least_questions
 from core.features.evaluate.sweep_cost import DataSetSummary
-from core.text.sanitize import pluralize
+from core.text.sanitize import plural, pluralize
 from pages.parts import markup, runtime, widgets
 
 CHOOSE, UPLOAD, PATH, ADDRESS = "Choose", "Upload", "Path", "Address"
@@ -181,8 +181,8 @@ def _fault(fault: BadInput) -> Element:
 def _counts(summary: DataSetSummary) -> Element:
     """Draw the counts, and the numbers of relevant documents per question."""
     figures = [
-        (summary.documents, "documents"),
-        (summary.questions, "questions"),
+        (summary.documents, plural(summary.documents, "document")),
+        (summary.questions, plural(summary.questions, "question")),
         (summary.unanswerable, "without an answer"),
         (sum(count * times for count, times in summary.relevant.items()), "judged relevant"),
     ]

@@ -16,7 +16,7 @@ from core.features.evaluate.services.experiments import Experiments
 from core.features.evaluate.sweep import SETTINGS_LIMIT, SWEPT, combinations
 from core.features.evaluate.sweep_cost import DataSetSummary, SweepCost
 from core.text.markdown.safe_markdown import markdown_label
-from core.text.sanitize import pluralize
+from core.text.sanitize import plural, pluralize
 from pages.parts import markup, runtime, widgets
 from pages.parts.evaluate import data_set_form
 
@@ -176,11 +176,11 @@ def _cost(summary: DataSetSummary, cost: SweepCost, factors: str) -> list[Elemen
     return [
         p(".oq-product")[
             b[f"{cost.settings:,}"],
-            " settings × ",
+            f" {plural(cost.settings, 'setting')} × ",
             b[f"{answerable:,}"],
-            " questions = ",
+            f" {plural(answerable, 'question')} = ",
             b[f"{cost.rankings:,}"],
-            " rankings",
+            f" {plural(cost.rankings, 'ranking')}",
         ],
         p(".oq-note")[", ".join(filter(None, (factors, pluralize(cost.chunkings, "way") + " of chunking")))],
         div(".oq-cost")[
