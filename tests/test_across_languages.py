@@ -20,6 +20,8 @@ from core.ports import OnRetry, Ports
 from core.run.notices import passage_embedder
 from core.run.state import Run
 from core.runtime.engine import Engine
+from core.text.markdown.citations import find_citations
+from core.text.markdown.cited_sentences import read_sentences
 
 KNOBS = Knobs()
 MOST_QUESTION_LENGTH = 60
@@ -148,6 +150,8 @@ async def test_a_question_is_answered_from_pages_in_another_language(question: s
     assert run.answer is not None and run.answer.kind is AnswerKind.EXTRACTIVE
     assert "solar wind hit the upper atmosphere.” (English) [1]" in run.text
     assert run.check.cited[0] == 1
+    citations = tuple(find_citations(run.text, range(1, len(run.sources) + 1)))
+    assert all(sentence.cites for sentence in read_sentences(run.text, citations))
     assert (
         f"The question is in {language}, and pages are in English: {passage_embedder(run)}"
         in embed_notices(run)

@@ -42,6 +42,8 @@ def texts(text: str) -> list[str]:
         ("Water boils<sup>[1]</sup> at 100 °C.", [("Water boils at 100 °C.", (1,))]),
         ("هذا صحيح [1]. وهذا أيضا [2].", [("هذا صحيح.", (1,)), ("وهذا أيضا.", (2,))]),
         ("你好[1]。**世界！**[2]再见", [("你好。", (1,)), ("世界！", (2,)), ("再见", ())]),
+        ("“Eins.” (German) [1] “Zwei.” (German) [2]", [("“Eins.” (German)", (1,)), ("“Zwei.” (German)", (2,))]),
+        ("One fell (see 3). (The other stayed.) [1]", [("One fell (see 3).", ()), ("(The other stayed.)", (1,))]),
         ("", []),
         ("[1]", []),
         ("***\n\n> \n\n- \n", []),

@@ -28,6 +28,10 @@ _MARK = "\ue000"
 _ROW_OF_MARKS = rf"{_MARK}(?:(?:[\s,;&–-]|and)*{_MARK})*"
 _SEVERAL_MARKS = re.compile(rf"\(\s*{_ROW_OF_MARKS}\s*\)|{_ROW_OF_MARKS}")
 _SPACED_MARKS = re.compile(rf"(?<!\s)\s*(?:{_SEVERAL_MARKS.pattern})")
+_REMARK = re.compile(
+    rf"([.!?…。！？؟।][\"”»'’)]*\s*)(\([^().!?…。！？\n{_MARK}]{{1,40}}\)\s*)(?={_MARK})"
+)
+"""A remark in parentheses between the end of a sentence and its marks, such as the language of a quotation."""
 _TAG = re.compile(
     r"</?(?:br|su[bp]|[biu]|em|strong|mark|small|co(?:\s?:[^<>\n]{0,40})?|(?:cite|citation|ref|source)(?:\s[^<>\n]{0,100})?)\s?/?>|\[cite_start\]",
     re.IGNORECASE,
@@ -152,6 +156,7 @@ def _sentences(
         pieces += (paragraph.shape[reached:start].replace(_MARK, " "), _MARK * (end - start))
         reached = end
     shape = "".join((*pieces, paragraph.shape[reached:].replace(_MARK, " ")))
+    shape = _REMARK.sub(lambda remark: remark[1] + _MARK * len(remark[2]), shape)
     shape = _SEVERAL_MARKS.sub(_plain_mark, shape)
     return [_draft(paragraph, start, end, citations, marks) for start, end in sentences(shape)]
 
