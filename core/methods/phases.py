@@ -37,9 +37,13 @@ from core.stages.rank import require_texts, sources
 from core.stages.read import read
 from core.stages.rerank import rank_and_rerank
 from core.stages.run_budget import RunBudget
-from core.stages.search import search
+from core.stages.search import opens_addresses, search
 from core.stages.streams import stream
 from core.stages.time_budget import UNLIMITED
+from core.text.urls import addresses_in
+
+MOST_ADDRESSES = 3
+"""The most pages that a question can name."""
 
 
 async def find_passages(context: RunContext, queries: Sequence[str] = ()) -> None:
@@ -52,10 +56,27 @@ async def find_passages(context: RunContext, queries: Sequence[str] = ()) -> Non
     if run.turn and run.turn.answer_from is AnswerFrom.PAGES:
         await index_and_rank(context, stream(run.ranked_pages))
         return
-    planned = plan(context.question, knobs.plan, ports.chat, emit, queries)
+    planned = plan(context.question, knobs.plan, ports.chat, emit, queries, addresses=_named_pages(context))
     hits = search(planned, knobs.search, ports.search, emit)
     pages = read(unread(hits, run), knobs.read, ports.web, ports.extract, emit, context.budget)
     await index_and_rank(context, with_known_pages(context.recorder, pages))
+
+
+def _named_pages(context: RunContext) -> tuple[str, ...]:
+    """Return the addresses in the question as a person wrote it, if they are to be opened. A note tells why not.
+
+    More addresses than `MOST_ADDRESSES` are a part of a pasted text.
+    """
+    turn = context.run.turn
+    addresses = addresses_in(turn.written if turn else context.question)
+    reason = ""
+    if len(addresses) > MOST_ADDRESSES:
+        reason = f"a question can name {MOST_ADDRESSES}, and this has {len(addresses)}"
+    elif not opens_addresses(context.knobs.search):
+        reason = "the web is not searched"
+    if addresses and reason:
+        context.emit(e.Note(Phase.PLAN, f"Pages at addresses in the question were not read: {reason}."))
+    return () if reason else addresses
 
 
 async def index_and_rank(context: RunContext, pages: AsyncGenerator[Page]) -> None:

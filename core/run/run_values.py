@@ -179,7 +179,7 @@ class RunValues:
     @property
     def backend(self) -> str:
         """The search backend that answered, such as searxng, or ""."""
-        return next((reply.backend for reply in self.replies.values()), "")
+        return next((reply.backend for reply in self.replies.values() if reply.backend), "")
 
     @property
     def reasoning(self) -> str:

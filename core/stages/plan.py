@@ -12,6 +12,7 @@ from core.run.events import Emit, Note, PhaseEnded, PhaseStarted, QueryPlanned
 from core.stages.metered_models import MeteredChat, read_queries
 from core.text.query_parser import QueryReader
 from core.text.sanitize import one_line, pluralize
+from core.text.urls import without_addresses
 
 _MAX_TOKENS = 2000
 """Leaves room for a reasoning model. The stream is closed as soon as all queries have arrived."""
@@ -20,16 +21,27 @@ _TEMPERATURE = 0.6
 
 
 async def plan(
-    question: str, knobs: PlanKnobs, chat: Chat | None, emit: Emit, given_queries: Sequence[str] = ()
+    question: str,
+    knobs: PlanKnobs,
+    chat: Chat | None,
+    emit: Emit,
+    given_queries: Sequence[str] = (),
+    *,
+    addresses: Sequence[str] = (),
 ) -> AsyncGenerator[Query]:
     """Yield a run's queries as soon as they are complete.
 
     If there are `given_queries`, they are used and no model is asked. With one query, no chat model, a failing model or
     an unusable reply, the only query is the question itself. A note gives the reason unless one query was requested.
+    `addresses` are pages that the question names. Each is a query of its own, and no part of the question's.
     Never raises `ChatFailed`.
     """
     emit(PhaseStarted(Phase.PLAN))
     planned = 0
+    for address in addresses:
+        query = Query(text=address, author=Author.PERSON)
+        emit(QueryPlanned(query))
+        yield query
     for text in given_queries:
         planned += 1
         query = Query(text=text, author=Author.PERSON)
@@ -42,8 +54,9 @@ async def plan(
                 query = Query(text=text, author=Author.MODEL)
                 emit(QueryPlanned(query))
                 yield query
-    if not planned:
-        query = Query(text=one_line(question, len(question)), author=Author.QUESTION)
+    words = without_addresses(question) if addresses else one_line(question, len(question))
+    if not planned and (not addresses or any(map(str.isalnum, words))):
+        query = Query(text=words, author=Author.QUESTION)
         emit(QueryPlanned(query))
         yield query
     emit(PhaseEnded(Phase.PLAN))

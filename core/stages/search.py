@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from core.config.knobs import Backend, SearchKnobs, SearchScope
 from core.errors import SearchFailed
-from core.model import Hit, Phase, Query, SearchReply, Severity
+from core.model import Author, Hit, Phase, Query, Result, SearchReply, Severity
 from core.ports import Search
 from core.run.events import (
     Emit,
@@ -23,7 +23,7 @@ from core.run.hit_merging import merge_hits
 from core.run.notices import not_searched
 from core.stages.streams import map_concurrently
 from core.text.sanitize import plural
-from core.text.urls import without_user_info
+from core.text.urls import addresses_in, without_user_info
 
 AT_ONCE = 16
 """Concurrent queries. Knobs allow fewer per run, but people may add queries."""
@@ -48,12 +48,18 @@ DEMO_SEARCHED = (
 _OTHER_WEB_SEARCH = "widen the language or time range, or choose another search backend."
 
 
+def opens_addresses(knobs: SearchKnobs) -> bool:
+    """Return whether a query that is an address is opened: not if the library alone or the demo library is searched."""
+    return knobs.origin is not SearchScope.LIBRARY and knobs.backend is not Backend.DEMO
+
+
 async def search(
     queries: AsyncGenerator[Query], knobs: SearchKnobs, port: Search, emit: Emit
 ) -> AsyncGenerator[Hit]:
     """Yield a hit when its address is first found.
 
-    It has the lineage of that query only. `merge_hits` shows the agreement of several queries after all have replied. A
+    A person's query that is the address of a page finds that page, without a search. A hit has the lineage of its first query
+    only. `merge_hits` shows the agreement of several queries after all have replied. A
     query that fails is reported, and the others continue.
 
     Raises:
@@ -63,7 +69,7 @@ async def search(
     failures: list[SearchFailed] = []
     seen_keys: set[str] = set()
     unknown_engines: set[str] = set()
-    started = False
+    started = demo_told = False
 
     async def search_query(query: Query) -> tuple[Query, SearchReply] | SearchFailed:
         nonlocal started
@@ -72,7 +78,11 @@ async def search(
             emit(PhaseStarted(Phase.SEARCH))
         emit(SearchStarted(query))
         try:
-            reply = _without_user_info(await port(query.text, knobs))
+            opened = query.author is Author.PERSON and (query.text,) == addresses_in(query.text)
+            found = (
+                _page_at(query.text) if opened and opens_addresses(knobs) else await port(query.text, knobs)
+            )
+            reply = _without_user_info(found)
         except SearchFailed as error:
             emit(QueryFailed(query, error.message, error.hint))
             return error
@@ -90,7 +100,8 @@ async def search(
                 if isinstance(outcome, SearchFailed):
                     failures.append(outcome)
                     continue
-                if not answers and outcome[1].backend == "demo" and knobs.backend is Backend.AUTO:
+                if outcome[1].backend == "demo" and knobs.backend is Backend.AUTO and not demo_told:
+                    demo_told = True
                     emit(Note(Phase.SEARCH, *DEMO_SEARCHED))
                 if new := [name for name in outcome[1].unknown_engines if name not in unknown_engines]:
                     unknown_engines.update(new)
@@ -105,6 +116,10 @@ async def search(
     finally:
         if started:
             emit(PhaseEnded(Phase.SEARCH))
+
+
+def _page_at(address: str) -> SearchReply:
+    return SearchReply(backend="", results=(Result(url=address, title="", snippet="", rank=1),))
 
 
 def _without_user_info(reply: SearchReply) -> SearchReply:

@@ -8,7 +8,7 @@ http and https, a leading `www.`, trailing slashes, tracking parameters, the ord
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from urllib.parse import SplitResult, urlsplit
 
@@ -29,6 +29,11 @@ _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012
 _UNESCAPED = _UNRESERVED | frozenset("!$&'()*+,;=:@/?")
 _UNIT = re.compile(r"%[0-9A-Fa-f]{2}|.", re.DOTALL)
 _USER_INFO = re.compile(r"^(\s*[a-zA-Z][a-zA-Z0-9+.-]*:[/\\]{2,})[^/?#\\]*@")
+_IN_TEXT = re.compile(r"https?://[^\s<>\"“”«»„‹›，。；：！？、（）「」『』【】]{1,2000}", re.IGNORECASE)
+_AFTER = ".,;:!?…'’*_`"
+"""Punctuation after an address in a text, which is none of it."""
+_EMPTY = re.compile(r"\(\s*\)|\[\s*\]|<\s*>")
+_BRACKETS = {")": "(", "]": "[", "}": "{"}
 _HOST = re.compile(r"[^\s%/\\<>\"^`{|}\x00-\x20\x7f]+")
 
 
@@ -52,6 +57,31 @@ def canonical_url(url: str) -> str:
     path = _without_dots(_encoded(parts.path)).rstrip("/")
     query = _query(parts.query)
     return f"{origin}{path}?{query}" if query else f"{origin}{path}"
+
+
+def addresses_in(text: str) -> tuple[str, ...]:
+    """Return the web addresses in a text, each once, without the punctuation after them."""
+    return tuple(dict.fromkeys(text[start:end] for start, end in _places_in(text)))
+
+
+def without_addresses(text: str) -> str:
+    """Return a text on one line without its web addresses."""
+    pieces, reached = [], 0
+    for start, end in _places_in(text):
+        pieces.append(text[reached:start])
+        reached = end
+    return " ".join(_EMPTY.sub("", "".join([*pieces, text[reached:]])).split())
+
+
+def _places_in(text: str) -> Iterator[tuple[int, int]]:
+    for found in _IN_TEXT.finditer(text):
+        address = found[0]
+        while (last := address[-1]) in _AFTER or (
+            last in _BRACKETS and address.count(last) > address.count(_BRACKETS[last])
+        ):
+            address = address[:-1]
+        if not address.endswith("/") or address.count("/") > 2:
+            yield found.start(), found.start() + len(address)
 
 
 def without_user_info(url: str) -> str:

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.text.urls import canonical_url
+from core.text.urls import addresses_in, canonical_url, without_addresses
 
 
 @pytest.mark.parametrize(
@@ -99,3 +99,19 @@ def test_tracking_parameters_never_change_the_key(host, path, query, tracking):
     assert canonical_url(f"http://{host}/{path}?{query}&{tracking}") == canonical_url(
         f"http://{host}/{path}?{query}"
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "address", "rest"),
+    [
+        ("What does https://a.example/x_(y)?, say", "https://a.example/x_(y)", "What does ?, say"),
+        ("Sum up (https://a.example/b.html).", "https://a.example/b.html", "Sum up ."),
+        ("The [page](https://a.example/c) on it", "https://a.example/c", "The [page] on it"),
+        ("总结https://a.example/b，谢谢", "https://a.example/b", "总结，谢谢"),
+        ("**HTTPS://a.example/?q=[1]**", "HTTPS://a.example/?q=[1]", "****"),
+        ("It is http://, or //a.example.", None, "It is http://, or //a.example."),
+    ],
+)
+def test_addresses_in_a_text_end_before_its_punctuation(text: str, address: str | None, rest: str) -> None:
+    assert addresses_in(text) == ((address,) if address else ())
+    assert without_addresses(text) == rest

@@ -20,6 +20,7 @@ from core.text.content_words import content_words
 from core.text.language import dominant_language, language_name
 from core.text.markdown.citations import find_citations
 from core.text.sanitize import one_line, truncate
+from core.text.urls import without_addresses
 
 SENTENCES = {Length.SHORT: 2, Length.NORMAL: 4, Length.LONG: 8}
 """The maximum number of quoted sentences."""
@@ -71,8 +72,9 @@ async def extractive_answer(  # noqa: PLR0917  # a stage takes what it uses
     numbers of its sources. The sources are ordered by relevance, and sentences within a source by
     position. A sentence in another language than the question is labelled with its language. If even the best sentence
     has too little support, the answer is that the sources hold none. A note precedes sentences that may not answer the
-    question. If `embed` fails or takes longer than `seconds`, sentences are scored by words.
+    question. Addresses in the question are no words of it. If `embed` fails or takes longer than `seconds`, sentences are scored by words.
     """
+    question = without_addresses(question) or question
     waiting = asyncio.timeout(seconds)
     try:
         async with waiting:

@@ -28,9 +28,7 @@ _MARK = "\ue000"
 _ROW_OF_MARKS = rf"{_MARK}(?:(?:[\s,;&–-]|and)*{_MARK})*"
 _SEVERAL_MARKS = re.compile(rf"\(\s*{_ROW_OF_MARKS}\s*\)|{_ROW_OF_MARKS}")
 _SPACED_MARKS = re.compile(rf"(?<!\s)\s*(?:{_SEVERAL_MARKS.pattern})")
-_REMARK = re.compile(
-    rf"([.!?…。！？؟।][\"”»'’)]*\s*)(\([^().!?…。！？\n{_MARK}]{{1,40}}\)\s*)(?={_MARK})"
-)
+_REMARK = re.compile(rf"([.!?…。！？؟।][\"”»'’)]*\s*)(\([^().!?…。！？\n{_MARK}]{{1,40}}\)\s*)(?={_MARK})")
 """A remark in parentheses between the end of a sentence and its marks, such as the language of a quotation."""
 _TAG = re.compile(
     r"</?(?:br|su[bp]|[biu]|em|strong|mark|small|co(?:\s?:[^<>\n]{0,40})?|(?:cite|citation|ref|source)(?:\s[^<>\n]{0,100})?)\s?/?>|\[cite_start\]",

@@ -86,7 +86,7 @@ def _add(run: Run) -> None:
         st.text_input(
             "New query",
             key="new_query",
-            placeholder="Add a query: only this query is searched, and only its new pages are read …",
+            placeholder="Add a query or a page's address: only this is searched, and only new pages are read …",
             label_visibility="collapsed",
             icon=":material/add:",
             width="stretch",
