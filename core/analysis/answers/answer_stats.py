@@ -30,6 +30,7 @@ class AnswerStats:
     length: TextLength | None
     """None if the text was left out of a file."""
     sentences: int
+    """0 if nothing was found."""
     sentences_cited: int
     """Sentences with at least one citation."""
     citations: int
@@ -54,13 +55,12 @@ def answer_stats(version: AnswerVersion) -> AnswerStats:
     cited = version.check.citation_counts
     snippets = snippet_numbers(version.sources)
     of_snippets = sum(count for number, count in cited.items() if number in snippets)
-    unsupported = (
-        unsupported_figures(version.check.sentences, version.sources) if version.answer.complete else ()
-    )
+    sentences = () if version.answer.kind is AnswerKind.NOT_FOUND else version.check.sentences
+    unsupported = unsupported_figures(sentences, version.sources) if version.answer.complete else ()
     return AnswerStats(
         length=None if is_left_out(version.answer.text) else text_length(version.answer.text),
-        sentences=len(version.check.sentences),
-        sentences_cited=sum(bool(sentence.cites) for sentence in version.check.sentences),
+        sentences=len(sentences),
+        sentences_cited=sum(bool(sentence.cites) for sentence in sentences),
         citations=cited.total() - of_snippets,
         snippet_citations=of_snippets,
         sources=len(version.sources),

@@ -226,7 +226,8 @@ def _facts(run: Run) -> Iterator[tuple[str, str]]:
     yield f"{stats.citations:,}", plural(stats.citations, "citation")
     if stats.snippet_citations:
         yield f"{stats.snippet_citations:,}", f"{plural(stats.snippet_citations, 'citation')} of a snippet"
-    yield f"{stats.sentences_cited}/{stats.sentences}", f"{plural(stats.sentences, 'sentence')} cited"
+    if stats.sentences:
+        yield f"{stats.sentences_cited}/{stats.sentences}", f"{plural(stats.sentences, 'sentence')} cited"
     if stats.length:
         yield f"{stats.length.count:,}", stats.length.noun
     if not version.answer.complete:

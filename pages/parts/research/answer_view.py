@@ -207,10 +207,10 @@ def _stats(stats: AnswerStats, run: Run) -> list[Element]:
     parts = [
         markup.fact(f"{stats.citations:,}", plural(stats.citations, "citation")),
         markup.fact(f"{stats.sources_cited}/{stats.sources}", f"{plural(stats.sources, 'passage')} cited"),
-        markup.fact(
-            f"{stats.sentences_cited}/{stats.sentences}", f"{plural(stats.sentences, 'sentence')} cited"
-        ),
     ]
+    if stats.sentences:
+        cited = f"{stats.sentences_cited}/{stats.sentences}"
+        parts.append(markup.fact(cited, f"{plural(stats.sentences, 'sentence')} cited"))
     if stats.snippet_citations:
         about = f"{plural(stats.snippet_citations, 'citation')} of a snippet"
         parts.insert(

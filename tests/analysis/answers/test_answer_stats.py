@@ -1,4 +1,7 @@
+from dataclasses import replace
+
 from core.analysis.answers.answer_stats import AnswerStats, answer_stats, partial_version
+from core.model import AnswerKind
 from core.run import events as e
 from core.run.state import Run
 from tests import samples
@@ -17,6 +20,14 @@ def test_the_answer_is_reported_in_figures() -> None:
     assert (stats.sentences_cited, stats.sentences, stats.length.words) == (1, 2, 5)
     assert stats.unknown == (7,)
     assert stats.author == "m@h"
+
+
+def test_that_nothing_was_found_is_no_sentence_without_a_citation() -> None:
+    run = finished()
+    assert run.answer is not None
+    nothing = replace(run.answer, kind=AnswerKind.NOT_FOUND)
+    stats = stats_of(replace(run, answer=nothing))
+    assert (stats.sentences_cited, stats.sentences) == (0, 0)
 
 
 def test_an_answer_is_counted_while_it_is_written() -> None:
