@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterator
 from functools import cache
+from itertools import pairwise
 
 from core.text.language import dominant_language
 
@@ -71,6 +72,8 @@ _ITEM = re.compile(
     r"\n[^\S\n]{0,20}(?:\((?:[a-z]|[ivx]{2,5}|\d{1,3})\)|(?:[a-z]|[ivx]{2,5})\)|[ivx]{2,5}\.|[①-⑳⑴-⒇])\s"
 )
 """The beginning of an item with a letter, a Roman number or a number in a circle, which a sentence may also have."""
+LABELLED_ROW = re.compile(r"\s*(?P<label>[^\n:;.!?]{1,80}): [^\n;]*;[ \xa0]")
+"""The beginning of a table's row whose cells have the names of their columns: `Country: Spain; Growth: 1.1%`."""
 _ORDINAL = re.compile(
     r"\b(?:d(?:er|ie|as|en|em|es)|im|zum|zur|vom|beim|(?:ein|kein|mein|dein|sein|ihr|unser|dies|jed)(?:e|em|en|er|es)?)"
     r"\s\d{1,2}$",
@@ -177,7 +180,7 @@ def sentences(text: str) -> tuple[tuple[int, int], ...]:
     """Return the sentences of `text` as `(start, end)` offsets.
 
     Only white space is between sentences. A blank line and the start of a list item, heading, quote or table row end a
-    sentence. A single line break does not. Abbreviations, initials, decimals and list numbers do not either. Closing
+    sentence, also of a row that names its columns. A single line break does not. Abbreviations, initials, decimals and list numbers do not either. Closing
     quotes and citation marks such as `[3]` after the stop belong to the sentence before them. Text without stops is one
     sentence, unless it is Thai or Lao, where blanks divide.
     """
@@ -186,8 +189,8 @@ def sentences(text: str) -> tuple[tuple[int, int], ...]:
     ends = list(_ends(text))
     if _HAS_SCRIPT_ENDS.search(text):
         ends = sorted({*ends, *(match.end() for match in _SCRIPT_ENDS.finditer(text))})
-    if items := _item_starts(text):
-        ends = sorted({*ends, *items})
+    if starts := [*_item_starts(text), *_row_starts(text)]:
+        ends = sorted({*ends, *starts})
     if _HAS_BLANK_ENDS.search(text) and not _ANY_STOP.search(text):
         ends = sorted({*ends, *_blank_ends(text)})
     for end in (*ends, len(text)):
@@ -213,6 +216,19 @@ def _item_starts(text: str) -> list[int]:
         before = text.rfind("\n", max(0, start - _QUOTED_WINDOW), start - 1) + 1
         if start and (before in begins or text[before:start].rstrip()[-1:] in set(".:;,!?")):
             starts.append(start)
+    return starts
+
+
+def _row_starts(text: str) -> list[int]:
+    """Return where lines begin and end that are rows of one table. Two lines with the same first label are."""
+    if "; " not in text:
+        return []
+    lines = [line.start() for line in re.finditer("^", text, re.MULTILINE)]
+    labels = [row["label"] if (row := LABELLED_ROW.match(text, start)) else "" for start in lines]
+    starts: list[int] = []
+    for place, (first, second) in enumerate(pairwise(labels)):
+        if first and first == second:
+            starts += lines[place : place + 3]
     return starts
 
 

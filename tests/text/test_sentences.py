@@ -187,6 +187,7 @@ def test_lines_with_letters_are_items_after_items_and_marks(text: str, sentences
         "! » ",
         "`a. B",
         "\n(a) ",
+        "\nA: b; c",
         "\u200d",
         "\ufe0f ",
         "x" * 50,
@@ -205,6 +206,16 @@ def test_row_of_stops_inside_a_word_takes_linear_time() -> None:
 THAI = (
     "กังหันลมสูงสามสิบเมตรและมีใบพัดสี่ใบ ช่างโม่หันหลังคาเข้าหาลมทุกเช้า\nหินโม่บดข้าวโพดและข้าวต่าง ๆ ในหุบเขา ปี 1871 มีคนซื้อโรงสีนี้"
 )
+
+
+def test_rows_that_name_their_columns_are_sentences() -> None:
+    table = ["Country: Spain; Growth: 1.1%", "Country: France; Growth: 0.3%; Note: est. 2024"]
+    text = "\n".join(["Growth of countries", *table, "A sentence goes", "on: here; it ends."])
+    assert [text[start:end] for start, end in sentences(text)] == [
+        "Growth of countries",
+        *table,
+        "A sentence goes\non: here; it ends.",
+    ]
 
 
 def test_blanks_divide_thai_without_stops() -> None:

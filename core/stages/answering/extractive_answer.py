@@ -20,6 +20,7 @@ from core.text.content_words import content_words
 from core.text.language import dominant_language, language_name
 from core.text.markdown.citations import find_citations
 from core.text.sanitize import one_line, truncate
+from core.text.sentences import LABELLED_ROW
 from core.text.urls import without_addresses
 
 SENTENCES = {Length.SHORT: 2, Length.NORMAL: 4, Length.LONG: 8}
@@ -170,4 +171,5 @@ def quotable(sentence: str) -> str:
     text = _RUNS.sub("'", text)
     text = text if text.count("`") % 2 == 0 else text.replace("`", "'")
     text = _OPEN_TAG.sub("‹", text)
-    return text if not text[-1:].isalnum() else f"{text}…"
+    is_whole = not text[-1:].isalnum() or LABELLED_ROW.match(text)
+    return text if is_whole else f"{text}…"

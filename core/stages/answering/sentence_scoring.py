@@ -34,6 +34,7 @@ from core.stages.embedding.batching import embed_in_batches
 from core.text.content_words import JOINED_WORDS, WordsOfText
 from core.text.language import dominant_language
 from core.text.markdown.cited_sentences import read_sentences
+from core.text.sentences import LABELLED_ROW
 from core.text.tokenization import UNSPACED
 
 ENOUGH = 0.75
@@ -247,7 +248,12 @@ def _is_quotable(sentence: str) -> bool:
     """Check that the sentence is a statement. Headings, questions, fragments and links to other pages are not."""
     bare = sentence.rstrip("\"'”’»)]* ")
     shortest = _SHORTEST if sentence.isascii() else _SHORTEST // 2  # other scripts say more in a character
-    heading = len(sentence) < _LONGEST_HEADING and bare.isascii() and bare[-1:].isalnum()
+    heading = (
+        len(sentence) < _LONGEST_HEADING
+        and bare.isascii()
+        and bare[-1:].isalnum()
+        and not LABELLED_ROW.match(sentence)
+    )
     return (
         len(sentence) >= shortest
         and not heading

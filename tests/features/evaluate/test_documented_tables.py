@@ -13,6 +13,17 @@ from core.features.evaluate.sweep import settings
 from tests.features.evaluate.test_experiments import LetterEmbedder, results_of
 
 RANKINGS = TABLES[0]
+ROUNDING = 0.03
+"""The most by which a figure differs between CPUs: two of 75 questions."""
+
+
+def labels(row: str) -> list[str]:
+    """The cells of a row that are no figures of its metrics."""
+    return [cell.strip() for cell in row.split("|")[1:3]]
+
+
+def figures(row: str) -> list[float]:
+    return [float(cell.replace(",", "").split()[0]) for cell in row.split("|")[3:-1]]
 
 
 @pytest.mark.slow
@@ -30,16 +41,14 @@ async def test_documented_figures_of_bm25_are_those_measured() -> None:
 
 def test_documented_settings_are_within_the_interval_of_the_defaults() -> None:
     document = DOCUMENT.read_text("utf-8")
-    figures = [
+    means = [
         float(row.split("|")[3])
         for table in TABLES
         if "nDCG@10" in table.head
         for row in written(document, table)
     ]
     assert "intervals of about ±.07 for nDCG@10" in document
-    assert max(figures) - min(figures) <= 0.07, (
-        "No setting differs from the defaults by more than its interval"
-    )
+    assert max(means) - min(means) <= 0.07, "No setting differs from the defaults by more than its interval"
 
 
 @pytest.mark.thorough
@@ -47,5 +56,10 @@ def test_documented_settings_are_within_the_interval_of_the_defaults() -> None:
 async def test_documented_table_has_the_figures_of_its_sweep(
     table: Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """The shipped embedder rounds differently with the instructions of a CPU, which moves a question or two."""
     monkeypatch.setenv("OPENQUERY_DATA", str(tmp_path))
-    assert written(DOCUMENT.read_text("utf-8"), table) == list(rows(table, await measure(table.swept)))
+    documented = written(DOCUMENT.read_text("utf-8"), table)
+    measured = list(rows(table, await measure(table.swept)))
+    assert [labels(row) for row in documented] == [labels(row) for row in measured]
+    for before, now in zip(documented, measured, strict=True):
+        assert figures(before) == pytest.approx(figures(now), abs=ROUNDING, rel=0.02), before

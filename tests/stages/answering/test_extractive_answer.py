@@ -363,6 +363,14 @@ async def test_question_unrelated_to_the_library_is_never_answered(question: str
     assert result.kind is AnswerKind.NOT_FOUND
 
 
+async def test_the_row_of_a_table_that_answers_is_quoted_alone(minilm: MiniLM) -> None:
+    cities = (("France", "Paris"), ("Germany", "Berlin"), ("Spain", "Madrid"), ("Italy", "Rome"))
+    rows = [f"Country: {name}; Capital: {city}; Growth: 0.02" for name, city in cities]
+    text = "\n".join(rows)
+    result, _ = await extracted("What is the capital of Spain?", [source(1, text)], minilm)
+    assert quotations(result.text) == ["Country: Spain; Capital: Madrid; Growth: 0.02"]
+
+
 async def test_readme_question_is_answered_from_its_article(minilm: MiniLM) -> None:
     question = "How does chunk overlap affect retrieval?"
     result, _ = await extracted(question, await Handbook().sources(question), minilm)
