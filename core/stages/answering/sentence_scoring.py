@@ -7,9 +7,13 @@ itself is at 1. Embedders whose cosines are all between 0.7 and 0.9 then count l
 question's words that occur, weighted by the square root of how far the question's vector moves without the word. This
 needs no list of stop words in any language, and a missing name weighs more than a missing "how".
 
-Support is coverage alone if cosines say nothing. That is so without vectors, and words are then weighted by length. It
-is also so if the embedder does not know the language: even the least similar of many sentences is then far more similar
-to the question than unrelated sentences are.
+Support is coverage alone if cosines say nothing:
+
+- Without vectors. Words are then weighted by length.
+- If even the least similar of many sentences is far more similar to the question than unrelated sentences are. The
+  embedder then does not know the language.
+- If the embedder names its languages, without that of the sources. Words are then also weighted by their rarity among
+  the sentences. This is not so in languages that join words or divide none, where whole words match too seldom.
 
 A sentence in another language than the question shares few words with it. If the embedder reads both languages,
 coverage counts `WORDS_ACROSS` of what it counts otherwise, and `ENOUGH_ACROSS` is scaled to `ENOUGH`. The closeness of
@@ -20,7 +24,7 @@ figures across languages.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
@@ -31,7 +35,7 @@ from numpy.typing import NDArray
 from core.model import Source
 from core.ports import Embed
 from core.stages.embedding.batching import embed_in_batches
-from core.text.content_words import JOINED_WORDS, WordsOfText
+from core.text.content_words import JOINED_WORDS, WordsOfText, function_words
 from core.text.language import dominant_language
 from core.text.markdown.cited_sentences import read_sentences
 from core.text.sentences import LABELLED_ROW
@@ -42,6 +46,12 @@ ENOUGH = 0.75
 
 ENOUGH_BY_WORDS = 0.45
 """The minimum support if support is coverage alone."""
+
+ENOUGH_BY_RARE_WORDS = 0.33
+"""The minimum support if support is coverage alone and words are also weighted by rarity.
+
+It is lower, because a word that is missing is rarer than one that occurs.
+"""
 
 ENOUGH_ACROSS = 0.24
 """The minimum support of a sentence in another language than the question, before it is scaled to `ENOUGH`."""
@@ -136,21 +146,17 @@ async def score_sentences(question: str, sources: Sequence[Source], embed: Embed
     """
     language = dominant_language(source.text for source in sources)
     words = _words_of(question)
-    candidates = sorted(_with_coverage(sources, words, _by_length(words), language), key=_best_first)[
-        :_MOST_SENTENCES
-    ]
-    if not candidates:
+    sentences, shares = _quotable_sentences(sources, words, language)
+    if not sentences:
         return SentenceScores((), ENOUGH, ENOUGH)
+    rows = _rows_to_embed(sentences, shares.coverage(_by_length(words)))
+    candidates = [sentences[row] for row in rows]
     texts = [question, *_UNRELATED, *words.values(), *(sentence.text for sentence in candidates)]
     vectors = await embed_in_batches(texts, embed)
     cosine = np.vecdot(vectors, vectors[0]).astype(np.float64)
     unrelated, moved, close = np.split(cosine[1:], [len(_UNRELATED), len(_UNRELATED) + len(words)])
     importance = np.sqrt(np.maximum(1 - moved, 1e-4))
-    covered = {
-        (sentence.source, sentence.start): sentence.score
-        for sentence in _with_coverage(sources, words, importance / importance.sum(), language)
-    }
-    coverage = np.array([covered[sentence.source, sentence.start] for sentence in candidates])
+    coverage = shares.coverage(importance)[rows]
     base = unrelated.mean()
     closeness = (close - base) / max(1 - base, 1e-3)
     other = _other_languages(question, sources, embed.languages)
@@ -162,6 +168,10 @@ async def score_sentences(question: str, sources: Sequence[Source], embed: Embed
         near = np.maximum(closeness, (closeness + of_heading) / 2) + WORDS_ACROSS * coverage
         support = np.where(across, near * (ENOUGH / ENOUGH_ACROSS), closeness + coverage)
         return _sorted(candidates, support, ENOUGH)
+    unread = bool(embed.languages and language) and language not in embed.languages
+    if unread and not _is_matched_in_part(language):
+        of_rare_words = shares.coverage(importance * shares.rarity())[rows]
+        return _sorted(candidates, of_rare_words / _FULL_COVERAGE, ENOUGH_BY_RARE_WORDS, language)
     if len(candidates) >= _FEWEST_SENTENCES and closeness.min() > _UNRELATED_SPREAD:
         return _sorted(candidates, coverage / _FULL_COVERAGE, ENOUGH_BY_WORDS, language)
     return _sorted(candidates, closeness + coverage, ENOUGH, language)
@@ -201,9 +211,11 @@ def score_sentences_by_words(question: str, sources: Sequence[Source]) -> Senten
     """Score sentences by word coverage alone, from 0 to 1. This needs no vectors."""
     words = _words_of(question)
     language = dominant_language(source.text for source in sources)
-    candidates = tuple(_with_coverage(sources, words, _by_length(words), language))
-    coverage = np.array([sentence.score for sentence in candidates])
-    return _sorted(candidates, coverage / _FULL_COVERAGE, ENOUGH_BY_WORDS, language)
+    sentences, shares = _quotable_sentences(sources, words, language)
+    if not sentences:
+        return SentenceScores((), ENOUGH_BY_WORDS, ENOUGH_BY_WORDS)
+    coverage = shares.coverage(_by_length(words))
+    return _sorted(sentences, coverage / _FULL_COVERAGE, ENOUGH_BY_WORDS, language)
 
 
 def _sorted(
@@ -212,36 +224,82 @@ def _sorted(
     scored = (
         replace(sentence, score=float(value)) for sentence, value in zip(sentences, values, strict=True)
     )
-    in_part = language in JOINED_WORDS or language in _UNDIVIDED
-    enough = usual * (MATCHED_IN_PART if in_part else 1)
+    enough = usual * (MATCHED_IN_PART if _is_matched_in_part(language) else 1)
     return SentenceScores(tuple(sorted(scored, key=_best_first)), enough, usual)
+
+
+def _is_matched_in_part(language: str) -> bool:
+    """Check that words are joined or not divided in a language."""
+    return language in JOINED_WORDS or language in _UNDIVIDED
 
 
 def _best_first(sentence: ScoredSentence) -> tuple[float, int, int]:
     return -sentence.score, sentence.source, sentence.start
 
 
-def _with_coverage(
-    sources: Sequence[Source], words: Iterable[str], weights: Floats, language: str
-) -> Iterator[ScoredSentence]:
-    """Yield the sentences scored by word coverage."""
+@dataclass(frozen=True, slots=True)
+class _Shares:
+    """The share of each question word in each sentence and in its passage.
+
+    Rows are sentences, columns are words.
+    """
+
+    of_passage: Floats
+    of_sentence: Floats
+    is_function_word: NDArray[np.bool_]
+
+    def coverage(self, weights: Floats) -> Floats:
+        """Return the coverage of each sentence, at most `_FULL_COVERAGE`."""
+        shares = _PASSAGE_WEIGHT * self.of_passage + _SENTENCE_WEIGHT * self.of_sentence
+        covered: Floats = shares @ (weights / weights.sum())
+        return covered
+
+    def rarity(self) -> Floats:
+        """Return the inverse document frequency of each word among the sentences.
+
+        It is smoothed as if one of `_FEWEST_SENTENCES` more had the word, because few sentences tell little of it. A
+        function word counts as if all had it, because a "how" is rare in statements.
+        """
+        number = len(self.of_sentence) + _FEWEST_SENTENCES
+        having = np.where(self.is_function_word, number, 1 + self.of_sentence.sum(axis=0))
+        rare: Floats = np.log(1 + number / having)
+        return rare
+
+
+def _quotable_sentences(
+    sources: Sequence[Source], words: Iterable[str], language: str
+) -> tuple[list[ScoredSentence], _Shares]:
+    """Return the sentences that can be quoted, unscored, with their shares."""
     question_words = list(words)
 
-    def coverage(text: str) -> float:
-        sentence = WordsOfText(text, language)
-        shares = (sentence.share_of(word) for word in question_words)
-        return float(sum(weight * share for weight, share in zip(weights, shares, strict=True)))
+    def shares(text: str) -> list[float]:
+        own = WordsOfText(text, language)
+        return [own.share_of(word) for word in question_words]
 
+    sentences: list[ScoredSentence] = []
+    of_passage, of_sentence = [], []
     for position, source in enumerate(sources):
         text = source.text
-        passage = coverage(f"{source.title}\n{text}")
+        passage = shares(f"{source.title}\n{text}")
         claims = read_sentences(text)
         # An overlap may have cut the first sentence. A collection's passage has no page to complete it from.
         cut = len(claims) > 1 and claims[0].text[:1].islower()
         for claim in claims[cut:]:
             if _is_quotable(claim.text) and text.count("|", claim.start, claim.end) < _FEWEST_BARS:
-                total = _PASSAGE_WEIGHT * passage + _SENTENCE_WEIGHT * coverage(claim.text)
-                yield ScoredSentence(position, claim.start, claim.end, claim.text, total)
+                sentences.append(ScoredSentence(position, claim.start, claim.end, claim.text, 0.0))
+                of_passage.append(passage)
+                of_sentence.append(shares(claim.text))
+    idle = np.array([word.casefold() in function_words(language) for word in question_words])
+    return sentences, _Shares(np.array(of_passage), np.array(of_sentence), idle)
+
+
+def _rows_to_embed(sentences: Sequence[ScoredSentence], coverage: Floats) -> list[int]:
+    """Return the rows of the best covered sentences, best first."""
+
+    def best_first(row: int) -> tuple[float, int, int]:
+        return -coverage[row], sentences[row].source, sentences[row].start
+
+    return sorted(range(len(sentences)), key=best_first)[:_MOST_SENTENCES]
 
 
 def _is_quotable(sentence: str) -> bool:

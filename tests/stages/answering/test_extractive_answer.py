@@ -260,6 +260,65 @@ async def test_embedder_without_the_language_leaves_the_choice_to_words() -> Non
     assert capital in result.text
 
 
+class English(WordEmbed):
+    """An embedder that reads English alone, and finds each text about the weather like each question."""
+
+    identity = "english@test"
+    languages = frozenset({"en"})
+
+    async def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        vectors = await super().vectors(texts)
+        vectors[[index for index, text in enumerate(texts) if "tiempo" in text or "weather" in text]] = (
+            vectors[0]
+        )
+        return vectors
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "kind"),
+    [
+        (
+            "¿Cuándo se construyó la presa cerca de Toledo?",
+            "Hoy hace buen tiempo en las montañas, con mucho sol y calor.",
+            AnswerKind.NOT_FOUND,
+        ),
+        (
+            "When was the dam near Toledo built?",
+            "The weather in the mountains stays sunny and warm today.",
+            AnswerKind.EXTRACTIVE,
+        ),
+    ],
+)
+async def test_cosines_count_only_in_languages_that_the_embedder_names(
+    question: str, text: str, kind: AnswerKind
+) -> None:
+    result, _ = await extracted(question, [source(1, text)], English())
+    assert result.kind is kind
+
+
+async def test_rare_word_counts_more_where_words_alone_decide() -> None:
+    towns = (
+        "Soria",
+        "Lugo",
+        "Ávila",
+        "Teruel",
+        "Cuenca",
+        "Huesca",
+        "Zamora",
+        "León",
+        "Burgos",
+        "Jaén",
+        "Cádiz",
+    )
+    others = [
+        source(n, f"Una torre muy alta tiene también {town} en la plaza.") for n, town in enumerate(towns, 2)
+    ]
+    rare = "En Albarracín el edificio mide cuarenta metros hasta la punta."
+    question = "¿Qué torre tiene Albarracín?"
+    result, _ = await extracted(question, [source(1, rare), *others], English(), Length.SHORT)
+    assert quotations(result.text)[0] == rare
+
+
 # --- nothing in a quotation acts --------------------------------------------------------------------------
 
 
