@@ -4,7 +4,7 @@
 
 The questions are the labelled ones over the handbook, those of `coverage_questions.json`, those of
 `abstention_questions.json`, which nothing was chosen by, and with `--data` XQuAD's in
-English, German, Spanish and Chinese (`paragraphs.jsonl.gz`, `questions.jsonl.gz`), one in five, each over its article. "Taken
+English, German, Spanish and Chinese (`paragraphs.jsonl.gz`, `questions.jsonl.gz`), one in two, each over its article. "Taken
 away" asks an answerable question without the article, or the paragraph, that answers it. "Cut out" asks it
 over its article without the sentences that hold the answer, so that the subject is there. Weights were chosen on the
 half of the handbook's questions and of XQuAD's articles whose checksum is even; the other half is reported. A cell has
