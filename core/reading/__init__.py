@@ -32,7 +32,7 @@ _REFERENCE = re.compile("&#(?:[xX]0*[eE]0[0-9a-fA-F]{3}|0*91[78][0-9]{3});")
 
 _UNDRAWN = (SkipReason.NEEDS_JAVASCRIPT, SkipReason.EMPTY)
 """Reasons for which the text that a page declares in its structured data is read instead."""
-EDITION = 18
+EDITION = 19
 """Version of the extraction. A new one makes cached documents be extracted again."""
 
 

@@ -8,16 +8,18 @@ import io
 import re
 import zipfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from functools import lru_cache
 from typing import Any
+from xml.sax.saxutils import escape
 
 from lxml import etree
 
 from core.model import SkipReason, Unreadable
 from core.reading import file_types
 from core.reading.office import raised_text
+from core.reading.office.number_formats import TimeFormat, cell_formats, plain_code, time_format
 from core.reading.office.package import Package
 from core.reading.office.safe_xml import attribute, local, xml_tree
 
@@ -42,6 +44,7 @@ _ENTITY = re.compile(
 _WORD_PARTS = re.compile(r"word/(?:document|footnotes|endnotes)\d*\.xml")
 _DRAWINGS = re.compile(r"(?:ppt|word|xl)/(?:slides|notesSlides|charts|diagrams|drawings)/[^/]+\.xml")
 _STRINGS = re.compile(r"xl/(?:sharedStrings|worksheets/[^/]+)\.xml")
+_STYLES = "xl/styles.xml"
 _CHARTS = re.compile(r"(?:ppt|word|xl)/charts/chart[^/]*\.xml")
 _ESCAPE = re.compile(rb"_x([0-9A-Fa-f]{4})_")
 """A character that a cell's text writes by its code, such as a line end."""
@@ -64,14 +67,14 @@ _WINGDINGS = {
 _HIDDEN = ("collapse", "filter")
 _LITERALS = re.compile(r'"[^"]*"|\\.|\[[^\]]*\]|_.')
 _DECIMALS = re.compile(r"\.([0#?]*)")
-_DATE = re.compile(r"[dy]", re.IGNORECASE)
-_DURATION = re.compile(
-    r"(?:(?P<hours>\[h+\]|h+):)?(?P<minutes>\[m+\]|m+)(?::(?P<seconds>s+)(?:\.(?P<places>0+))?)?|(?P<all>\[s+\])",
-    re.IGNORECASE,
+_TIMED_CELL = re.compile(
+    rb"<(?P<name>(?:\w{1,20}:)?c)(?P<attributes>\s[^<>]{0,99}?\bs=[\"'](?P<style>\d{1,6})[\"'][^<>]{0,99})>"
+    rb"(?P<before>\s{0,99}(?:<(?:\w{1,20}:)?f\b[^<>]{0,300}(?:/>|>[^<]{0,9999}</(?:\w{1,20}:)?f>)\s{0,99})?<(?:\w{1,20}:)?v>)(?P<value>[^<]{1,40})</"
 )
-_GENERAL = "general"
-_EPOCH, _EPOCH_1904 = datetime(1899, 12, 30), datetime(1904, 1, 1)
-_LAST_DAY = 2_958_465
+"""A cell with a style and a value, up to the end of its value."""
+_DAYS_KEPT = 10_000
+"""Texts of dates that are kept, since columns of a sheet repeat them."""
+_CELL_KIND = re.compile(rb"\st=[\"'](\w*)[\"']")
 
 
 @dataclass(slots=True)
@@ -118,14 +121,16 @@ class _Rewriter:
         self._word_styles: dict[str, Any] = {}
         self._slides: dict[str, int] = {}
         self._styles: Any = None
-        self._durations: dict[str, re.Match[str]] = {}
+        self._times: Mapping[int, TimeFormat] = {}
+        self._from_1904 = False
         if media_type == file_types.DOCX and "word/styles.xml" in package:
             self._word_styles = raised_text.word_styles(package.part("word/styles.xml"))
         elif media_type == file_types.PPTX:
             slides = package.references("ppt/presentation.xml", "sldId")
             self._slides = {name: number for number, (_, name) in enumerate(slides, 1)}
-        elif media_type == file_types.XLSX and "xl/styles.xml" in package:
-            self._durations = duration_formats(package.part("xl/styles.xml"))
+        elif media_type == file_types.XLSX and _STYLES in package:
+            self._times = time_formats(package.part(_STYLES))
+            self._from_1904 = _counts_from_1904(package)
         elif self._opendocument and "styles.xml" in package:
             self._styles = package.part("styles.xml")
 
@@ -135,8 +140,10 @@ class _Rewriter:
             return self._content(part) if name == "content.xml" else part
         if _WORD_PARTS.fullmatch(name):
             return self._word(part)
+        if name == _STYLES:
+            return _with_plain_codes(part)
         if _STRINGS.fullmatch(name):
-            return self._strings(part)
+            return self._strings(show_times(part, self._times, from_1904=self._from_1904))
         if name in self._slides or _DRAWINGS.fullmatch(name):
             return self._drawing(name, part)
         return part
@@ -164,11 +171,10 @@ class _Rewriter:
 
     def _strings(self, part: bytes) -> bytes:
         part = _ESCAPE.sub(_character, part)
-        if not self._durations and not any(word in part for word in _RICH):
+        if not any(word in part for word in _RICH):
             return part
         root = xml_tree(part)
         raised_text.rewrite_strings(root)
-        show_durations(root, self._durations)
         return _written(root)
 
     def _content(self, part: bytes) -> bytes:
@@ -349,70 +355,86 @@ def _move_behind(box: Any) -> None:
 def show_chart_values(root: Any) -> None:
     """Write percentages and dates of a chart as its format shows them. Other numbers stay as they are."""
     switch = root.find("{*}date1904")
-    epoch = _EPOCH_1904 if switch is not None and attribute(switch, "val") not in ("0", "false") else _EPOCH
+    from_1904 = switch is not None and attribute(switch, "val") not in _OFF
     for cache in root.iter("{*}numCache"):
         code = cache.findtext("{*}formatCode") or ""
         for point in cache.iterfind("{*}pt"):
             value = point.find("{*}v")
             if value is not None and value.text:
-                value.text = _shown(value.text, attribute(point, "formatCode") or code, epoch)
+                form = attribute(point, "formatCode") or code
+                value.text = _shown(value.text, form, from_1904=from_1904)
 
 
-def _shown(value: str, code: str, epoch: datetime) -> str:
-    code = _LITERALS.sub("", code).partition(";")[0]
+def _shown(value: str, code: str, *, from_1904: bool) -> str:
     try:
         number = float(value)
     except ValueError:
         return value
+    if (form := time_format(code)) is not None:
+        text = form.write(number, from_1904=from_1904)
+        return value if text is None else text
+    code = _LITERALS.sub("", code).partition(";")[0]
     if "%" in code:
         decimals = _DECIMALS.search(code)
         return f"{number:.{len(decimals[1]) if decimals else 0}%}"
-    if code.lower() != _GENERAL and _DATE.search(code) and 0 < number <= _LAST_DAY:
-        return (epoch + timedelta(days=number)).isoformat(" ", "minutes").removesuffix(" 00:00")
     return value
 
 
-def duration_formats(styles: Any) -> dict[str, re.Match[str]]:
-    """Return the formats of durations that the library lacks, by the number of the cell's style.
+def time_formats(styles: Any) -> Mapping[int, TimeFormat]:
+    """Return the formats of dates and times of a workbook by the number of the cell's style."""
+    codes = {
+        _number(attribute(each, "numFmtId")): attribute(each, "formatCode")
+        for each in styles.iter("{*}numFmt")
+    }
+    return cell_formats(
+        codes, [_number(attribute(cell, "numFmtId")) for cell in styles.iterfind("{*}cellXfs/{*}xf")]
+    )
 
-    They count minutes or seconds beyond an hour, or show parts of a second.
+
+def _with_plain_codes(part: bytes) -> bytes:
+    root = xml_tree(part)
+    for each in root.iter("{*}numFmt"):
+        code = attribute(each, "formatCode")
+        if time_format(code) is None and (plain := plain_code(code)) != code:
+            each.set("formatCode", plain)
+    return _written(root)
+
+
+def _number(text: str) -> int:
+    return int(text) if text.isdecimal() else 0
+
+
+def _counts_from_1904(package: Package) -> bool:
+    """Whether day 0 of a workbook is 1 January 1904, as in early files of Macintosh."""
+    if "xl/workbook.xml" not in package:
+        return False
+    about = package.part("xl/workbook.xml").find("{*}workbookPr")
+    return about is not None and attribute(about, "date1904") not in ("", *_OFF)
+
+
+def show_times(part: bytes, formats: Mapping[int, TimeFormat], *, from_1904: bool) -> bytes:
+    """Return a worksheet whose cells with these formats hold the text that they show.
+
+    The sheet is not parsed, because the elements of a large one would fill the memory.
     """
-    codes = {attribute(each, "numFmtId"): attribute(each, "formatCode") for each in styles.iter("{*}numFmt")}
-    formats: dict[str, re.Match[str]] = {}
-    for number, cell in enumerate(styles.iterfind("{*}cellXfs/{*}xf")):
-        code = codes.get(attribute(cell, "numFmtId"), "").partition(";")[0]
-        form = _DURATION.fullmatch(code)
-        if form and (form["all"] or form["places"] or form["minutes"].startswith("[")):
-            formats[str(number)] = form
-    return formats
 
+    @lru_cache(_DAYS_KEPT)
+    def written(style: bytes, value: bytes) -> bytes | None:
+        form = formats.get(int(style))
+        try:
+            text = None if form is None else form.write(float(value), from_1904=from_1904)
+        except ValueError:
+            return None
+        return None if text is None else escape(text).encode()
 
-def show_durations(root: Any, formats: dict[str, re.Match[str]]) -> None:
-    """Write the durations of a worksheet in these formats as text."""
-    for cell in root.iter("{*}c"):
-        form, value = formats.get(attribute(cell, "s")), cell.find("{*}v")
-        if form and value is not None and attribute(cell, "t") in ("", "n"):
-            try:
-                value.text = _duration(float(value.text or ""), form)
-            except ValueError:
-                continue
-            cell.set("t", "str")
+    def shown(cell: re.Match[bytes]) -> bytes:
+        name, attributes, style, before, value = cell.groups()
+        kind = _CELL_KIND.search(attributes)
+        if (kind and kind[1] != b"n") or (text := written(style, value)) is None:
+            return cell[0]
+        return b'<%s t="str"%s>%s%s</' % (name, _CELL_KIND.sub(b"", attributes), before, text)
 
-
-def _duration(days: float, form: re.Match[str]) -> str:
-    places = len(form["places"] or "")
-    seconds = round(abs(days) * 86_400, places)
-    sign = "-" if days < 0 else ""
-    if form["all"]:
-        return f"{sign}{seconds:.0f}"
-    hours, minutes = divmod(int(seconds // 60), 60)
-    if form["minutes"].startswith("["):
-        hours, minutes = 0, hours * 60 + minutes
-    elif form["hours"] and not form["hours"].startswith("["):
-        hours %= 24
-    shown = f"{hours}:{minutes:02}" if form["hours"] else f"{minutes:02}"
-    width = 2 + (places + 1 if places else 0)
-    return sign + shown + (f":{seconds % 60:0{width}.{places}f}" if form["seconds"] else "")
+    return _TIMED_CELL.sub(shown, part) if formats else part
 
 
 def remove_hidden_cells(root: Any) -> Counter[str]:
