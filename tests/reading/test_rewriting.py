@@ -52,10 +52,10 @@ MONEY_AND_TIME = {
 }
 NOT_RAISED = {
     "Ada Stone<sup>[3]</sup> measured them first.": "Ada Stone[3] measured them first.",
-    'Ada Stone<sup><a href="#fn1">1</a></sup> measured them first.': "Ada Stone1 measured them first.",
-    'Ada Stone<a href="#fn1"><sup>1</sup></a> measured them first.': "Ada Stone1 measured them first.",
-    "They were measured by Ada Stone.<sup>12</sup>": "They were measured by Ada Stone.12",
-    "Two geologists<sup>2</sup> of the 19<sup>th</sup> century drew them.": "Two geologists2 of the 19th century drew them.",
+    'Ada Stone<sup><a href="#fn1">1</a></sup> measured them first.': "Ada Stone¹ measured them first.",
+    'Ada Stone<a href="#fn1"><sup>1</sup></a> measured them first.': "Ada Stone¹ measured them first.",
+    "They were measured by Ada Stone.<sup>12</sup>": "They were measured by Ada Stone.¹²",
+    "Two geologists<sup>2</sup> of the 19<sup>th</sup> century drew them.": "Two geologists² of the 19th century drew them.",
     "La coulée du XIX<sup>e</sup> siècle et la 2<sup>e</sup> sont à M<sup>me</sup> Roche.": "La coulée du XIXe siècle et la 2e sont à Mme Roche.",
 }
 BESIDE_A_NUMBER = {

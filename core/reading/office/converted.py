@@ -6,12 +6,12 @@ from typing import Any
 
 from core.model import SkipReason, Unreadable
 from core.reading import file_types
+from core.reading.office.list_marks import marker
 from core.reading.office.prepared import HEAD_MARK, SLIDE_MARK
 from core.reading.office.tables import MAX_COLUMNS, add_sheet, add_table, is_figure
 from core.reading.text_builder import TextBuilder
 from core.text.superscripts import raised
 
-_BULLET = "-"
 _RAISED_DIGITS = tuple("⁰¹²³⁴⁵⁶⁷⁸⁹")
 _UNNAMED = ("picture", "image", "grafik", "bild", "graphic", "img", "object", "photo")
 """First words of an alternative text that a program made up."""
@@ -172,10 +172,10 @@ class ConvertedReader:
     def _items(self, outer: Any) -> Iterator[str]:
         """Yield the items of a list with its own markers."""
         for place, item in enumerate(outer.items):
-            marker = item.marker_label or _marker(outer.marker, (outer.start or 1) + place)
+            label = item.marker_label or marker(outer.marker, (outer.start or 1) + place)
             first = True
             for text in self._texts(item.blocks):
-                yield f"{marker} {text}" if first else text
+                yield f"{label} {text}" if first else text
                 first = False
 
     def _inline(self, content: Iterable[Any]) -> str:
@@ -257,29 +257,6 @@ def _one_head(grid: list[Any], rows: list[list[str]]) -> list[list[str]]:
 def _names_alone(slot: Any) -> bool:
     """Whether a cell of the first row is one column's name. The cell below it may be empty, merged or not."""
     return bool(slot.kind == "origin" and slot.cell.col_span == 1)
-
-
-def _marker(kind: str, number: int) -> str:
-    if kind == "decimal":
-        return f"{number}."
-    if kind in ("lower_alpha", "upper_alpha") and number <= 26:
-        letter = chr(96 + number)
-        return f"{letter if kind == 'lower_alpha' else letter.upper()})"
-    if kind in ("lower_roman", "upper_roman"):
-        roman = _roman(number)
-        return f"{roman if kind == 'lower_roman' else roman.upper()}."
-    return f"{number}." if "alpha" in kind else _BULLET
-
-
-def _roman(number: int) -> str:
-    written = ""
-    for value, letters in (
-        (1000, "m"), (900, "cm"), (500, "d"), (400, "cd"), (100, "c"), (90, "xc"), (50, "l"), (40, "xl"),
-        (10, "x"), (9, "ix"), (5, "v"), (4, "iv"), (1, "i"),
-    ):  # fmt: skip
-        count, number = divmod(number, value)
-        written += letters * min(count, 20)
-    return written
 
 
 def _alternative(text: str) -> str:

@@ -4,7 +4,9 @@ All readers of a page get the rewritten markup.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
+from types import MappingProxyType
 
 import lxml.html
 from lxml import etree
@@ -13,7 +15,7 @@ from core.model import Unreadable
 from core.reading.html.html_parsing import parse_html
 from core.reading.html.rewriting.formulas import write_formulas
 from core.reading.html.rewriting.plain_text import unwrap_text
-from core.reading.html.rewriting.raised_text import write_raised_text
+from core.reading.html.rewriting.raised_text import raised_classes, write_raised_text
 from core.reading.html.rewriting.shadow_roots import open_shadow_roots
 
 _NAME = "[a-z][a-z0-9]*(?:[_-][a-z0-9]+)*"
@@ -52,7 +54,8 @@ _JOINT = re.compile(
 """The end of an element that is followed by another with a word, without a blank. Scripts leave comments between."""
 _WORD_END = re.compile(r"[^\W_]{2}|[^\W\d_][:;,]")
 _SHADOW = re.compile(r"<template\b[^<>]{0,300}\bshadowroot")
-_RAISED = re.compile(r"<su[pb]\b|<[a-z]+\s[^<>]{0,300}?vertical-align:\s*su(?:per|b)\b")
+_RAISED = re.compile(r"<su[pb]\b|<[a-z]+\s[^<>]{0,300}?vertical-align:\s*su(?:per|b)\b|[\"' -]noteref[\"' ]")
+_SHEET = re.compile(r"<style\b[^<>]{0,300}>\s*(?:<!--)?([^<]*)</style", re.IGNORECASE)
 
 
 def drop_shortcodes(tree: lxml.html.HtmlElement) -> None:
@@ -168,18 +171,20 @@ def _counts(markup: str) -> bool:
     return [*map(int, words)] == [*range(int(words[0]), int(words[0]) + len(words))]
 
 
-def rewrite_markup(html: str) -> str:
+def rewrite_markup(html: str, classes: Mapping[str, str] = MappingProxyType({})) -> str:
     """Return markup with formulas, superscripts and shadow roots as plain text.
 
-    Readings of ruby, shortcodes, marks of headings and numbers of lines are dropped. Other pages are returned unchanged. It takes linear time.
+    Readings of ruby, shortcodes, marks of headings and numbers of lines are dropped. Other pages are returned unchanged.
+    It takes linear time. `classes` are those that style sheets beside the page raise or lower, with their tag.
     """
+    classes = {**classes, **raised_classes("\n".join(_SHEET.findall(html)))}
     html = _JOINT.sub(_parted, _drop_marks(html))
     lowered = html.lower()
     steps = [step for cues, step in _STEPS if any(cue in lowered for cue in cues)]
     if "shadowroot" in lowered and _SHADOW.search(lowered):
         steps.insert(0, open_shadow_roots)
-    if _RAISED.search(lowered):
-        steps.append(write_raised_text)
+    if classes or _RAISED.search(lowered):
+        steps.append(partial(write_raised_text, classes=classes))
     if SHORTCODE_SIGN.search(html):
         steps.append(drop_shortcodes)
     if not steps:
