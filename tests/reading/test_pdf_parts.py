@@ -87,6 +87,43 @@ def test_small_text_on_the_line_is_not_raised() -> None:
     assert read(page(content)).text == "Item 106"
 
 
+def lines(*written: tuple[int, int, str]) -> str:
+    """Lines of text: the size of their letters, their height on the page, and their words."""
+    return " ".join(f"BT /F1 {size} Tf 72 {height} Td ({words}) Tj ET" for size, height, words in written)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        lines((18, 740, "Mooring application"), (11, 722, "Ship"), (11, 708, "Length"), (11, 694, "Port")),
+        lines((11, 740, "Mooring application"), (11, 700, "Ship"), (11, 660, "Length"), (11, 620, "Port")),
+    ],
+    ids=["larger", "apart"],
+)
+def test_title_of_a_form_does_not_join_its_first_label(content: str) -> None:
+    assert read(page(content)).text.startswith("Mooring application\n\nShip\n\nLength")
+
+
+def test_sentence_goes_on_below_a_picture() -> None:
+    text = "The weir was built of oak and was repaired", "twice by the parish before it fell."
+    assert read(page(lines((11, 740, text[0]), (11, 640, text[1])))).text == " ".join(text)
+
+
+def test_lines_that_a_scan_gives_sizes_of_their_own_stay_together() -> None:
+    words = (
+        "The weir was built of oak and repaired twice by",
+        "the parish of the lower valley before it fell in",
+        "the great flood of the spring of that year and",
+    )
+    content = lines(
+        *(
+            (size, 740 - 14 * place, line)
+            for place, (size, line) in enumerate(zip((10, 12, 14), words, strict=True))
+        )
+    )
+    assert read(page(content)).text == " ".join(words)
+
+
 def widget(field: str, bottom: int) -> str:
     return f"<< /Type /Annot /Subtype /Widget /F 4 /P 3 0 R /Rect [220 {bottom} 420 {bottom + 16}] {field} >>"
 

@@ -12,6 +12,7 @@ from core.model import Article, SkipReason, Unreadable
 from core.reading.normalization import MAX_CHARACTERS, clean_line, declared_name, normalize
 from core.reading.pdf.annotations import page_annotations
 from core.reading.pdf.columns import in_columns
+from core.reading.pdf.paragraph_ends import paragraph_ends, with_paragraph_ends
 from core.reading.pdf.raised_text import may_have_levels, with_levels
 from core.reading.unread import unread_notice
 from core.text.content_words import function_words
@@ -214,12 +215,12 @@ def _page_text(document: Any, number: int, unread: Counter[str]) -> _PageText:
 
 def _in_reading_order(text: str, page: Any, text_page: Any) -> str:
     """Return the text of a page column by column, with its raised and lowered parts written out."""
-    columns = in_columns(text, text_page)
+    columns, ends = in_columns(text, text_page), paragraph_ends(text, text_page)
     if may_have_levels(page):
         parts = [with_levels(text, text_page, spans) for spans in columns or [[]]]
     else:
         parts = ["\r\n".join(text[start:end].strip() for start, end in spans) for spans in columns] or [text]
-    return "\r\n".join(parts)
+    return with_paragraph_ends("\r\n".join(parts), ends)
 
 
 def _is_coded(text_page: Any) -> bool:
