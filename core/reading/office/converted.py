@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from itertools import groupby
 from typing import Any
 
 from core.model import SkipReason, Unreadable
@@ -180,10 +181,13 @@ class ConvertedReader:
 
     def _inline(self, content: Iterable[Any]) -> str:
         text = ""
-        for piece in content:
-            # Two references are two numbers.
-            apart = piece.kind == "note_ref" and text[-1:] in _RAISED_DIGITS
-            text += " " * apart + self._piece(piece)
+        for is_struck, pieces in groupby(content, _is_struck):
+            inner = ""
+            for piece in pieces:
+                # Two references are two numbers.
+                apart = piece.kind == "note_ref" and (text + inner)[-1:] in _RAISED_DIGITS
+                inner += " " * apart + self._piece(piece)
+            text += _struck(inner) if is_struck else inner
         return text
 
     def _piece(self, piece: Any) -> str:
@@ -207,6 +211,16 @@ class ConvertedReader:
                 return _alternative(piece.alt or "")
             case _:
                 return ""
+
+
+def _is_struck(piece: Any) -> bool:
+    return piece.kind == "text" and bool(piece.style.strike)
+
+
+def _struck(text: str) -> str:
+    """Return a text that is struck through, marked as Markdown does. Without a mark it would pass for valid."""
+    words = text.strip()
+    return text.replace(words, f"~~{words}~~", 1) if words else text
 
 
 def _rows(table: Any, text: Callable[[Sequence[Any]], str]) -> list[list[str]]:

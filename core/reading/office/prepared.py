@@ -47,11 +47,11 @@ _STRINGS = re.compile(r"xl/(?:sharedStrings|worksheets/[^/]+)\.xml")
 _STYLES = "xl/styles.xml"
 _CHARTS = re.compile(r"(?:ppt|word|xl)/charts/chart[^/]*\.xml")
 _ESCAPE = re.compile(rb"_x([0-9A-Fa-f]{4})_")
-"""A character that a cell's text writes by its code, such as a line end."""
+"""A character that a text of a cell or slide writes by its code, such as a line end."""
 _REWRITTEN = (b"noBreakHyphen", b":sym ", b"ffData", b"txbxContent", b"sdtContent", b"customXml", b"textpath")
 """Names of the elements that `rewrite_elements` replaces."""
 _STYLED = (b"vertAlign", b"position", b"vanish", b"ruby", b"tblHeader", *_REWRITTEN)
-_RICH = (b"vertAlign", b"rPh")
+_RICH = (b"vertAlign", b"rPh", b"strike")
 _BOXES = ("☐", "☒")
 _OFF = ("0", "false", "off")
 _UNKNOWN_SIGN = "\ufffd"
@@ -159,7 +159,7 @@ class _Rewriter:
         return _written(root)
 
     def _drawing(self, name: str, part: bytes) -> bytes:
-        root = xml_tree(part)
+        root = xml_tree(_ESCAPE.sub(_character, part))
         raised_text.rewrite_drawing(root)
         _mark_heads(root, "tbl", "{*}tblPr[@firstRow='1']", "t")
         if number := self._slides.get(name):

@@ -4,6 +4,7 @@ The conversion library drops the properties of characters. So raised and lowered
 text first, and text that is no part of the document is removed.
 """
 
+import re
 from collections.abc import Callable, Iterable
 from itertools import groupby
 from typing import Any
@@ -21,6 +22,8 @@ _BREAKS = ("line-break", "tab", "s", "p", "h")
 """Elements of OpenDocument that end a raised text."""
 _COUNTED = ("vertAlign", "position", "vanish")
 """Properties of a run of a Word document that count here."""
+_MARKED_START, _MARKED_END = re.compile(r"^(\s*)"), re.compile(r"(?<!\s)(\s*)$")
+"""Where the marks of a struck text stand: beside its words."""
 _HALF_POINTS = 4
 """Least displacement from the line, in half points, of text that is raised by its position."""
 
@@ -84,11 +87,24 @@ def rewrite_drawing(root: Any) -> None:
 
 
 def rewrite_strings(root: Any) -> None:
-    """Rewrite the rich texts of a spreadsheet's strings and cells. Reading aids are removed."""
+    """Rewrite the rich texts of a spreadsheet's strings and cells. Reading aids are removed.
+
+    Text that is struck through gets the marks of Markdown, since the library drops its style.
+    """
     for aid in list(root.iter("{*}rPh")):
         aid.getparent().remove(aid)
     for string in root.iter("{*}si", "{*}is"):
-        _rewrite_runs([(run, _string_level(run)) for run in string if local(run) == "r"])
+        runs = [run for run in string if local(run) == "r"]
+        _rewrite_runs([(run, _string_level(run)) for run in runs])
+        for is_struck, group in groupby(runs, _is_struck):
+            texts = [text for run in group for text in run.iter("{*}t") if (text.text or "").strip()]
+            if is_struck and texts:
+                texts[0].text = _MARKED_START.sub(r"\1~~", texts[0].text, count=1)
+                texts[-1].text = _MARKED_END.sub(r"~~\1", texts[-1].text, count=1)
+
+
+def _is_struck(run: Any) -> bool:
+    return _is_on(run.find("{*}rPr/{*}strike"))
 
 
 def rewrite_opendocument(root: Any, styles: dict[str, tuple[int, bool]]) -> list[str]:
