@@ -63,6 +63,9 @@ _BY_NAME = {
     ".jsonl": "application/json",
     ".ndjson": "application/json",
 }
+_SHEETS = frozenset({".xls", ".xlsx"})
+"""Names of workbooks, by which programs also call tables of text or HTML that a spreadsheet opens."""
+_HEAD = 1024
 _OF_PAGES = frozenset({".css", ".js", ".mjs", ".cjs"})
 """Style sheets and scripts of web pages."""
 _LONGEST_LINES = 110
@@ -153,6 +156,10 @@ _MOST_CONTROLS = 0.02
 """Share of control characters that a text may have, such as a stray NUL. Random bytes have a tenth."""
 # Possessive, for a comment could else end at any later "-->", and all ways to divide a row of them be tried.
 _HTML_START = re.compile(rb"(?is)(?:\s|<!--.*?-->|<\?xml[^>]*>)*+<(?:!doctype\s+html|html|head|body)\b")
+_FRAGMENT_START = re.compile(
+    rb"(?i)(?:<!--.*?-->\s*)*+<\s*(?:table|div|meta|style|title|center|font|p|b)\b", re.DOTALL
+)
+_SAVED_START = re.compile(rb"(?i)mime-version:")
 _XML_START = re.compile(rb"(?is)\s*<(?:\?xml|rss|feed|rdf:rdf)\b")
 
 
@@ -183,11 +190,24 @@ def kind_of(name: str, body: bytes, declared: str = "") -> str:
     if suffix in _OF_PAGES and len(body) > _LONGEST_LINES * len(body.splitlines()):
         raise Unreadable(SkipReason.UNSUPPORTED, "a minified script or style sheet")
     declared_type = _declared(declared) or _BY_NAME.get(suffix, "")
+    if not declared_type and suffix in _SHEETS:
+        declared_type = _text_of_sheet(body[:_HEAD])
     try:
         detected = readable_type("text/plain" if declared_type == CSV else declared_type, None, body[:1024])
     except Unreadable as why:  # its message is about a server's reply
         raise Unreadable(why.reason, why.detail.partition(" sent as ")[0]) from why
     return CSV if declared_type == CSV and detected == "text/plain" else detected
+
+
+def _text_of_sheet(head: bytes) -> str:
+    """Return the type of a text that is named as a workbook: a page, a saved page, a table, or ""."""
+    head = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if _SAVED_START.match(head):
+        return SAVED_PAGE
+    if _FRAGMENT_START.match(head):
+        return "text/html"
+    line = head.partition(b"\n")[0]
+    return CSV if head[:1] != b"<" and any(mark in line for mark in (b"\t", b";", b",")) else ""
 
 
 def _declared(media_type: str) -> str:

@@ -23,6 +23,7 @@ from core.reading.normalization import (
 )
 from core.reading.notebooks import is_notebook, notebook_markdown
 from core.reading.office.tables import add_table
+from core.reading.office.xml_workbook import is_workbook, read_workbook
 from core.reading.subtitles import are_subtitles, read_subtitles
 from core.reading.text_builder import TextBuilder
 from core.reading.xml_references import corrected_references
@@ -266,7 +267,7 @@ def _json_entry(item: dict[str, Any]) -> str:
 
 
 def read_xml(text: str) -> Article:
-    """Read a feed's entries, or any other XML's text.
+    """Read a feed's entries, the sheets of a workbook, or any other XML's text.
 
     Entries have titles and texts.
 
@@ -274,6 +275,8 @@ def read_xml(text: str) -> Article:
         Unreadable: BROKEN when it cannot be parsed.
     """
     root = _xml_root(text)
+    if is_workbook(root):
+        return replace(read_workbook(root), left_out=left_out(len(text)))
     entries = [element for element in root.iter() if _name(element) in ("item", "entry")]
     if not entries:
         return Article(

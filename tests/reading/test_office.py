@@ -160,6 +160,23 @@ def test_title_above_a_table_in_a_file_is_a_line() -> None:
     assert text == "Mills in 2024\n\nMill: Zaan; Built: 1700; Wheels: 2"
 
 
+@pytest.mark.parametrize(
+    ("table", "text"),
+    [
+        ("Crop,2023,2024\nRye,41,44\n", "Crop: Rye; 2023: 41; 2024: 44"),
+        (",2024,2023\nRye,41,44\n", "Rye; 2024: 41; 2023: 44"),
+        ("Crop,Unit,2024\nRye,t,3.7\n", "Crop: Rye; Unit: t; 2024: 3.7"),
+        ("Zaan,1907,1950\nKees,1850,1900\n", "Zaan; 1907; 1950\nKees; 1850; 1900"),
+        ("Zaan,1907\nKees,4\n", "Zaan; 1907\nKees; 4"),
+        ("Zaan,1950,1907\nKees,4,1907\n", "Zaan: Kees; 1950: 4; 1907: 1907"),
+        ("2023,2024\n3,4\n", "2023; 2024\n3; 4"),
+        ("Zaan,1907,1850,1900\nKees,4,5,6\n", "Zaan; 1907; 1850; 1900\nKees; 4; 5; 6"),
+    ],
+)
+def test_years_of_a_series_name_their_columns(table: str, text: str) -> None:
+    assert read(table.encode(), "figures.csv").text == text
+
+
 def test_table_without_column_names_is_read_unchanged() -> None:
     assert read(b"1,2\n3,4\n", "figures.csv").text == "1; 2\n3; 4"
 

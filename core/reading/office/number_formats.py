@@ -42,6 +42,8 @@ _BY_SIGN = {
     (">0", "<0"): (0, 1),
 }  # fmt: skip
 """The order of sections for numbers by their sign, for conditions that mean the same."""
+_LITERALS = re.compile(r'"[^"]*"|\\.|\[[^\]]*\]|_.')
+_DECIMALS = re.compile(r"\.([0#?]*)")
 _EPOCH, _EPOCH_1904 = date(1899, 12, 30), date(1904, 1, 1)
 _LEAP_DAY = 60
 """The day number of 29 February 1900, which spreadsheets have and the calendar lacks."""
@@ -340,3 +342,19 @@ def _plain(tokens: Sequence[re.Match[str]]) -> Iterator[str]:
             yield "#"
         else:
             yield text
+
+
+def shown_number(value: str, code: str, *, from_1904: bool = False) -> str:
+    """Return a date, time or percentage as its format shows it, and any other value as it is."""
+    try:
+        number = float(value)
+    except ValueError:
+        return value
+    if (form := time_format(code)) is not None:
+        text = form.write(number, from_1904=from_1904)
+        return value if text is None else text
+    code = _LITERALS.sub("", code).partition(";")[0]
+    if "%" in code:
+        decimals = _DECIMALS.search(code)
+        return f"{number:.{len(decimals[1]) if decimals else 0}%}"
+    return value

@@ -19,7 +19,7 @@ from lxml import etree
 from core.model import SkipReason, Unreadable
 from core.reading import file_types
 from core.reading.office import raised_text
-from core.reading.office.number_formats import TimeFormat, cell_formats, plain_code, time_format
+from core.reading.office.number_formats import TimeFormat, cell_formats, plain_code, shown_number, time_format
 from core.reading.office.package import Package
 from core.reading.office.safe_xml import attribute, local, xml_tree
 
@@ -65,8 +65,6 @@ _WINGDINGS = {
     0xD8: "➢", 0xDF: "←", 0xE0: "→", 0xE8: "➔", 0xF0: "⇨", 0xFB: "✗", 0xFC: "✓", 0xFD: "☒", 0xFE: "☑",
 }  # fmt: skip
 _HIDDEN = ("collapse", "filter")
-_LITERALS = re.compile(r'"[^"]*"|\\.|\[[^\]]*\]|_.')
-_DECIMALS = re.compile(r"\.([0#?]*)")
 _TIMED_CELL = re.compile(
     rb"<(?P<name>(?:\w{1,20}:)?c)(?P<attributes>\s[^<>]{0,99}?\bs=[\"'](?P<style>\d{1,6})[\"'][^<>]{0,99})>"
     rb"(?P<before>\s{0,99}(?:<(?:\w{1,20}:)?f\b[^<>]{0,300}(?:/>|>[^<]{0,9999}</(?:\w{1,20}:)?f>)\s{0,99})?<(?:\w{1,20}:)?v>)(?P<value>[^<]{1,40})</"
@@ -362,22 +360,7 @@ def show_chart_values(root: Any) -> None:
             value = point.find("{*}v")
             if value is not None and value.text:
                 form = attribute(point, "formatCode") or code
-                value.text = _shown(value.text, form, from_1904=from_1904)
-
-
-def _shown(value: str, code: str, *, from_1904: bool) -> str:
-    try:
-        number = float(value)
-    except ValueError:
-        return value
-    if (form := time_format(code)) is not None:
-        text = form.write(number, from_1904=from_1904)
-        return value if text is None else text
-    code = _LITERALS.sub("", code).partition(";")[0]
-    if "%" in code:
-        decimals = _DECIMALS.search(code)
-        return f"{number:.{len(decimals[1]) if decimals else 0}%}"
-    return value
+                value.text = shown_number(value.text, form, from_1904=from_1904)
 
 
 def time_formats(styles: Any) -> Mapping[int, TimeFormat]:

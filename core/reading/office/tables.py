@@ -2,13 +2,14 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from itertools import chain
+from itertools import chain, islice
 
 from core.model import Article, SkipReason, Unreadable
 from core.reading.text_builder import TextBuilder
 from core.text.delimited import MalformedRow, delimited_rows
 
 _NUMBER = re.compile(r"[-+(]?[\d.,\s%€$£]*\d[\d.,\s%€$£)]*")
+_YEAR = re.compile(r"(?:1[89]|20)[0-9]{2}")
 MAX_COLUMNS = 1_000
 _MOST_ABOVE = 10
 """Lines above the table of a sheet, with blank lines."""
@@ -39,12 +40,12 @@ def add_rows(out: TextBuilder, rows: Iterable[Sequence[str]], *, headed: bool = 
     """
     columns: list[str] | None = None
     below = False
-    for row in rows:
-        cells = [" ".join(cell.split()) for cell in row[:MAX_COLUMNS]]
-        if not any(cells):
-            continue
+    filled = filter(any, ([" ".join(cell.split()) for cell in row[:MAX_COLUMNS]] for row in rows))
+    first = list(islice(filled, 2))
+    for cells in chain(first, filled):
         if columns is None:
-            columns = cells if headed or _names_columns(cells) else []
+            is_head = headed or _names_columns(cells) or (len(first) > 1 and _names_years(*first))
+            columns = cells if is_head else []
             if columns:
                 continue
         below = True
@@ -109,3 +110,19 @@ def _names_columns(cells: Sequence[str]) -> bool:
         and not any(map(is_figure, names))
         and max(map(len, names)) <= 200
     )
+
+
+def _names_years(cells: Sequence[str], below: Sequence[str]) -> bool:
+    """Whether cells are column names and years in their order, as of a series.
+
+    Years in the row below would make both rows data.
+    """
+    years = [place for place, cell in enumerate(cells) if _YEAR.fullmatch(cell)]
+    names = [cell for cell in cells if cell and not _YEAR.fullmatch(cell)]
+    numbers = [int(cells[place]) for place in years]
+    others = [below[place] for place in years if place < len(below) and below[place]]
+    if not others or not years[0] or all(map(_YEAR.fullmatch, others)):
+        return False
+    in_order = numbers in (sorted(set(numbers)), sorted(set(numbers), reverse=True))
+    is_series = in_order and len(years) > 1 and (cells[0] != "" or not is_figure(below[0]))
+    return (is_series or len(names) > 1) and (not names or _names_columns(names))
