@@ -16,8 +16,8 @@ from core.reading.file_types import HTML
 from core.reading.html.dom_cleaning import remove_hidden_lxml
 from core.reading.html.html_parsing import parse_html, truncate_html
 from core.reading.html.rewriting import rewrite_markup
-from core.reading.html.text_blocks import block_text
-from core.reading.normalization import MAX_CHARACTERS, clean_line, paragraphs
+from core.reading.normalization import MAX_CHARACTERS, clean_line
+from core.reading.page_parts.whole_text import whole_text
 from core.reading.text_builder import TextBuilder
 from core.reading.unread import unread_notice
 from core.text.decoding import decode
@@ -191,4 +191,4 @@ def _text(part: Message, kind: str, hidden: list[str]) -> str:
     except Unreadable:
         return ""
     hidden.append(remove_hidden_lxml(tree))
-    return paragraphs(block_text(tree))
+    return whole_text(tree)[0]

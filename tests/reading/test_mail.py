@@ -110,3 +110,10 @@ def test_message_of_parts_within_parts_is_refused_at_once() -> None:
 
 def test_text_that_begins_like_a_mailbox_is_a_text() -> None:
     assert read("notes.txt", f"From: the mill\n{MORE}".encode()).text == f"From: the mill\n{MORE}"
+
+
+def test_table_of_a_message_names_its_columns() -> None:
+    table = "<table><tr><th>Month</th><th>Rent</th></tr><tr><td>May</td><td>400</td></tr></table>"
+    markup = f"<p>As agreed<sup>1</sup>:</p>{table}<ol><li>Pay</li><li>Wait</li></ol>"
+    body = f"From: a@example.org\nSubject: Rent\nContent-Type: text/html; charset=utf-8\n\n{markup}".encode()
+    assert read("rent.eml", body).text.endswith("As agreed¹:\n\nMonth: May; Rent: 400\n\n1. Pay\n2. Wait")

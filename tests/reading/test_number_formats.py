@@ -114,6 +114,19 @@ def test_text_and_error_in_a_cell_with_a_date_format_stay() -> None:
     assert shown("mmm-yy", NEW_YEAR, more=' t="n"') == "2026-01"
 
 
+@pytest.mark.parametrize(
+    ("code", "moment", "text"),
+    [
+        ("mmm-yy", "2026-01-01T00:00:00", "2026-01"),
+        ("d.m.yyyy", "1900-02-28T12:00:00", "1900-02-28"),
+        ("h:mm", "1899-12-31T09:30:00", "9:30"),
+        ("d.m.yyyy", "next week", "next week"),
+    ],
+)
+def test_day_that_a_strict_workbook_writes_out_has_its_format(code: str, moment: str, text: str) -> None:
+    assert shown(code, moment, more=' t="d"') == text
+
+
 def test_formula_with_a_date_format_shows_its_date() -> None:
     cell = f'<c s="1"><f>DATE(2026,1,1)&lt;"x"</f><v>{NEW_YEAR}</v></c>'
     assert read(formatted([["What", "Value"], ["Due", cell]], ["mmm-yy"])).text == "What: Due; Value: 2026-01"

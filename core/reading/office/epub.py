@@ -1,7 +1,6 @@
 """E-books: the chapters of an EPUB in reading order. Their titles are sections."""
 
 import posixpath
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -10,20 +9,16 @@ from itertools import islice
 from typing import Any
 from urllib.parse import unquote
 
-from lxml import etree
-
 from core.model import Article, SkipReason, StructureKind, Unreadable
 from core.reading.file_types import HTML
 from core.reading.html.dom_cleaning import remove_hidden_lxml
 from core.reading.html.html_parsing import HTML_LIMIT, parse_html, truncate_html
 from core.reading.html.rewriting import rewrite_markup
 from core.reading.html.rewriting.raised_text import raised_classes
-from core.reading.html.text_blocks import page_blocks
-from core.reading.normalization import clean_line, paragraphs
-from core.reading.office.list_marks import marker
+from core.reading.normalization import clean_line
 from core.reading.office.package import Package
 from core.reading.office.safe_xml import attribute, local
-from core.reading.page_parts.structures import html_structures, write_structures
+from core.reading.page_parts.whole_text import whole_text
 from core.reading.text_builder import TextBuilder
 from core.reading.unread import unread_notice
 from core.text.decoding import decode
@@ -31,10 +26,6 @@ from core.text.decoding import decode
 _LARGEST_PART = 20_000_000
 _LARGEST_SHEET, _MOST_SHEETS = 1_000_000, 50
 _OLDER_CONTENTS = "application/x-dtbncx+xml"
-_NUMBERINGS = {"a": "lower_alpha", "A": "upper_alpha", "i": "lower_roman", "I": "upper_roman"}
-"""Kinds of numbers of a list in HTML."""
-_NO_MARKS = re.compile(r"list-style(?:-type)?:[^;]{0,50}\bnone\b")
-_COUNT = re.compile("-?[0-9]{1,6}")
 _HEADINGS = ("h1", "h2", "h3")
 
 
@@ -176,12 +167,7 @@ def _chapter(markup: str, classes: Mapping[str, str]) -> Any:
 
 
 def _write_chapter(out: TextBuilder, tree: Any) -> None:
-    """Write the text of a chapter, whose tables name their columns and whose lists have their numbers."""
-    structures = html_structures(tree)
-    _write_captions(tree)
-    _number_items(tree)
-    lines = "\n".join(block.text for block in page_blocks(tree))
-    text, spans = write_structures(paragraphs(lines), structures)
+    text, spans = whole_text(tree)
     done = 0
     for start, end, kind in (*spans, (len(text), len(text), StructureKind.CODE)):
         for paragraph in text[done:start].split("\n\n"):
@@ -190,48 +176,6 @@ def _write_chapter(out: TextBuilder, tree: Any) -> None:
         for line in text[start:end].split("\n") if is_table else (text[start:end],):
             out.block(line, row=is_table)
         done = end
-
-
-def _write_captions(tree: Any) -> None:
-    """Write the captions of tables as paragraphs before them."""
-    for caption in list(tree.iter("caption")):
-        table = next(caption.iterancestors("table"), None)
-        if table is not None:
-            caption.tag, caption.tail = "p", None
-            table.addprevious(caption)
-
-
-def _number_items(tree: Any) -> None:
-    """Write the mark of each item of a list before its text: its number, or a dash."""
-    for outer in tree.iter("ol", "ul"):
-        if _NO_MARKS.search(outer.get("style") or ""):
-            continue
-        items = list(outer.iterchildren("li"))
-        is_numbered = outer.tag == "ol" and next(outer.iterancestors("nav"), None) is None
-        kind = _NUMBERINGS.get(outer.get("type") or "", "decimal") if is_numbered else ""
-        step = -1 if outer.get("reversed") is not None else 1
-        number = _counted(outer.get("start"), len(items) if step < 0 else 1)
-        for item in items:
-            number = _counted(item.get("value"), number)
-            _begin(item, marker(kind, number))
-            number += step
-
-
-def _counted(text: str | None, otherwise: int) -> int:
-    return int(text) if text and _COUNT.fullmatch(text.strip()) else otherwise
-
-
-def _begin(item: Any, mark: str) -> None:
-    """Write a mark before the first text of an item. The marks of an inner list come before its own texts."""
-    for event, element in etree.iterwalk(item, events=("start", "end")):
-        if event == "start" and element is not item and element.tag in ("ol", "ul", "table", "pre"):
-            return
-        place = "text" if event == "start" else "tail"
-        text = getattr(element, place) or ""
-        if text.strip() and (event == "start" or element is not item):
-            is_marked = text.strip().startswith((mark, mark.replace(".", ")"), f"({mark[:-1]})"))
-            setattr(element, place, text if is_marked else f"{mark} {text.lstrip()}")
-            return
 
 
 def _own_title(tree: Any) -> str:

@@ -6,7 +6,7 @@ written as the format says. Formats of numbers are left to the conversion librar
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from datetime import date, timedelta
+from datetime import date, datetime, time, timedelta
 from typing import NamedTuple
 
 _TOKEN = re.compile(
@@ -155,6 +155,14 @@ def _calendar(number: int, *, from_1904: bool) -> dict[str, object]:
         found = epoch + timedelta(days=number)
         year, month, day, weekday = found.year, found.month, found.day, found.weekday()
     return {"Y": year, "M": month, "D": day, "month": _MONTHS[month - 1], "weekday": _WEEKDAYS[weekday]}
+
+
+def day_number(moment: datetime, *, from_1904: bool = False) -> float:
+    """Return the number that a cell has for a moment, in days."""
+    moment = moment.replace(tzinfo=None)
+    epoch = _EPOCH_1904 if from_1904 else _EPOCH
+    days = (moment - datetime.combine(epoch, time())) / timedelta(days=1)
+    return days if from_1904 or days >= _LEAP_DAY + 1 else days - 1
 
 
 def _template(parts: Sequence[_Part]) -> Iterator[str]:

@@ -10,6 +10,7 @@ import zipfile
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import lru_cache
 from typing import Any
 from xml.sax.saxutils import escape
@@ -19,7 +20,14 @@ from lxml import etree
 from core.model import SkipReason, Unreadable
 from core.reading import file_types
 from core.reading.office import raised_text
-from core.reading.office.number_formats import TimeFormat, cell_formats, plain_code, shown_number, time_format
+from core.reading.office.number_formats import (
+    TimeFormat,
+    cell_formats,
+    day_number,
+    plain_code,
+    shown_number,
+    time_format,
+)
 from core.reading.office.package import Package
 from core.reading.office.safe_xml import attribute, local, xml_tree
 
@@ -413,11 +421,24 @@ def show_times(part: bytes, formats: Mapping[int, TimeFormat], *, from_1904: boo
     def shown(cell: re.Match[bytes]) -> bytes:
         name, attributes, style, before, value = cell.groups()
         kind = _CELL_KIND.search(attributes)
-        if (kind and kind[1] != b"n") or (text := written(style, value)) is None:
+        if kind and kind[1] == b"d":
+            value = _day_number(value, from_1904=from_1904)
+        elif kind and kind[1] != b"n":
+            return cell[0]
+        if (text := written(style, value)) is None:
             return cell[0]
         return b'<%s t="str"%s>%s%s</' % (name, _CELL_KIND.sub(b"", attributes), before, text)
 
     return _TIMED_CELL.sub(shown, part) if formats else part
+
+
+def _day_number(moment: bytes, *, from_1904: bool) -> bytes:
+    """Return the number of a day that a cell has as ISO 8601, which strict workbooks may have."""
+    try:
+        days = day_number(datetime.fromisoformat(moment.decode("ascii")), from_1904=from_1904)
+    except ValueError:
+        return moment
+    return repr(days).encode()
 
 
 def remove_hidden_cells(root: Any) -> Counter[str]:

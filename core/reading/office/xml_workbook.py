@@ -1,11 +1,11 @@
 """Workbooks of Excel 2003 as one XML file, which business software still writes, often named .xls."""
 
 from collections.abc import Iterator
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from core.model import Article
-from core.reading.office.number_formats import shown_number, time_format
+from core.reading.office.number_formats import day_number, shown_number, time_format
 from core.reading.office.safe_xml import attribute
 from core.reading.office.tables import MAX_COLUMNS, add_sheet
 from core.reading.text_builder import TextBuilder
@@ -19,7 +19,6 @@ _NAMED = {
     "General Date": "m/d/yyyy h:mm",
 }
 """Formats that a file names by words, as codes."""
-_EPOCH = datetime(1899, 12, 30)
 
 
 def is_workbook(root: Any) -> bool:
@@ -80,6 +79,5 @@ def _shown_day(text: str, code: str) -> str:
     except ValueError:
         return text
     form = time_format(code)
-    days = (moment.replace(tzinfo=None) - _EPOCH) / timedelta(days=1)
-    shown = form.write(days) if form else None
+    shown = form.write(max(day_number(moment), 0.0)) if form else None
     return shown or moment.isoformat(" ", "seconds").removesuffix(" 00:00:00")
