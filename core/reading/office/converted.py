@@ -8,7 +8,8 @@ from typing import Any
 from core.model import SkipReason, Unreadable
 from core.reading import file_types
 from core.reading.office.list_marks import marker
-from core.reading.office.prepared import HEAD_MARK, SLIDE_MARK
+from core.reading.office.prepared import HEAD_MARK
+from core.reading.office.slides import SLIDE_MARK
 from core.reading.office.tables import MAX_COLUMNS, add_sheet, add_table, is_figure
 from core.reading.text_builder import TextBuilder
 from core.text.superscripts import raised

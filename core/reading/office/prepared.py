@@ -30,9 +30,8 @@ from core.reading.office.number_formats import (
 )
 from core.reading.office.package import Package
 from core.reading.office.safe_xml import attribute, local, xml_tree
+from core.reading.office.slides import mark_page, mark_slide, order_shapes
 
-SLIDE_MARK = re.compile("\ue000(\\d+)(h?)\ue001")
-"""The text of a mark before each slide: its number, and whether it is hidden."""
 HEAD_MARK = "\ue002"
 """The mark of a table whose first row is declared to name its columns. It begins a text in the row."""
 _LARGEST_PART = 60_000_000
@@ -169,7 +168,8 @@ class _Rewriter:
         raised_text.rewrite_drawing(root)
         _mark_heads(root, "tbl", "{*}tblPr[@firstRow='1']", "t")
         if number := self._slides.get(name):
-            _mark_slide(root, number)
+            order_shapes(root)
+            mark_slide(root, number)
         elif _CHARTS.fullmatch(name):
             _name_chart(root)
             show_chart_values(root)
@@ -191,7 +191,7 @@ class _Rewriter:
         self._out.unread += remove_hidden_cells(root)
         hidden = _hidden_page_styles(root)
         for number, page in enumerate(root.iterfind("{*}body/{*}presentation/{*}page"), 1):
-            _mark_page(page, number, hidden=attribute(page, "style-name") in hidden)
+            mark_page(page, number, hidden=attribute(page, "style-name") in hidden)
         return _written(root)
 
 
@@ -204,48 +204,6 @@ def _character(escape: re.Match[bytes]) -> bytes:
 
 def _written(root: Any) -> bytes:
     return bytes(etree.tostring(root, encoding="UTF-8", xml_declaration=True, standalone=True))
-
-
-def _mark(number: int, *, hidden: bool) -> str:
-    return f"\ue000{number}{'h' * hidden}\ue001"
-
-
-def _mark_slide(slide: Any, number: int) -> None:
-    """Add a first shape with the mark. The converter keeps the order of shapes."""
-    tree = slide.find("{*}cSld/{*}spTree")
-    if tree is None:
-        return
-    ours, drawing = etree.QName(tree).namespace, "http://schemas.openxmlformats.org/drawingml/2006/main"
-    shape = etree.Element(f"{{{ours}}}sp")
-    about = etree.SubElement(shape, f"{{{ours}}}nvSpPr")
-    etree.SubElement(about, f"{{{ours}}}cNvPr", id="0", name="")
-    etree.SubElement(about, f"{{{ours}}}cNvSpPr")
-    etree.SubElement(about, f"{{{ours}}}nvPr")
-    etree.SubElement(shape, f"{{{ours}}}spPr")
-    text = etree.SubElement(shape, f"{{{ours}}}txBody")
-    etree.SubElement(text, f"{{{drawing}}}bodyPr")
-    run = etree.SubElement(etree.SubElement(text, f"{{{drawing}}}p"), f"{{{drawing}}}r")
-    words = etree.SubElement(run, f"{{{drawing}}}t")
-    words.text = _mark(number, hidden=attribute(slide, "show") in ("0", "false"))
-    heads = sum(local(inner) in ("nvGrpSpPr", "grpSpPr") for inner in tree)
-    tree.insert(heads, shape)
-
-
-def _mark_page(page: Any, number: int, *, hidden: bool) -> None:
-    """Add the mark to the title of a slide of an OpenDocument presentation, which the converter reads first.
-
-    A slide without a title gets a first frame with the mark.
-    """
-    mark = _mark(number, hidden=hidden)
-    for frame in page.iterfind("{*}frame"):
-        words = next(frame.iter("{*}p", "{*}h"), None) if attribute(frame, "class") == "title" else None
-        if words is not None:
-            words.text = mark + (words.text or "")
-            return
-    draw = etree.QName(page).namespace
-    box = etree.SubElement(etree.Element(f"{{{draw}}}frame"), f"{{{draw}}}text-box")
-    etree.SubElement(box, "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}p").text = mark
-    page.insert(0, box.getparent())
 
 
 def _mark_heads(root: Any, table: str, sign: str, text: str) -> None:
