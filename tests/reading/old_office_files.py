@@ -55,13 +55,21 @@ def _record(kind: int, data: bytes) -> bytes:
     return struct.pack("<HH", kind, len(data)) + data
 
 
-def xls(name: str, rows: Sequence[Sequence[str | float]]) -> bytes:
-    """A workbook of Excel 97 with one sheet. Numbers are shown in per cent."""
-    formats = [0] * 16 + [9]  # the built-in format 9 is 0%
+Cell = str | float | tuple[float, int]
+"""A text, a number in per cent, or a number with its place among the formats."""
+
+
+def xls(
+    name: str, rows: Sequence[Sequence[Cell]], codes: Sequence[str] = (), *, from_1904: bool = False
+) -> bytes:
+    """A workbook of Excel 97 with one sheet, and number formats with these codes."""
+    formats = [0] * 16 + [9, *(164 + place for place in range(len(codes)))]  # the built-in format 9 is 0%
     begin = struct.pack("<HHHHII", 0x600, 5, 0x0DBB, 0x07CC, 0, 6)
-    head = _record(0x809, begin)
-    for code in formats:
-        head += _record(0xE0, struct.pack("<HHHBBBBIIH", 0, code, 0, 0, 0, 0, 0xFC, 0, 0, 0x20C0))
+    head = _record(0x809, begin) + _record(0x22, struct.pack("<H", from_1904))
+    for place, code in enumerate(codes):
+        head += _record(0x41E, struct.pack("<HHB", 164 + place, len(code), 1) + code.encode("utf-16-le"))
+    for number in formats:
+        head += _record(0xE0, struct.pack("<HHHBBBBIIH", 0, number, 0, 0, 0, 0, 0xFC, 0, 0, 0x20C0))
     title = name.encode("latin-1")
     sheet = _record(0x809, struct.pack("<HHHHII", 0x600, 0x10, 0x0DBB, 0x07CC, 0, 6))
     for row, cells in enumerate(rows):
@@ -70,10 +78,24 @@ def xls(name: str, rows: Sequence[Sequence[str | float]]) -> bytes:
                 text = cell.encode("latin-1")
                 sheet += _record(0x204, struct.pack("<HHHHB", row, column, 15, len(text), 0) + text)
             else:
-                sheet += _record(0x203, struct.pack("<HHHd", row, column, 16, cell))
-    sheet += _record(0x0A, b"")
+                value, place = cell if isinstance(cell, tuple) else (cell, -1)
+                sheet += _record(0x203, struct.pack("<HHHd", row, column, 17 + place, value))
+    return _workbook(head, title, sheet)
+
+
+def xls_with(name: str, head: Sequence[str], code: str, record: int, data: bytes) -> bytes:
+    """A workbook whose first row has these texts, with one more record in its sheet. Style 17 has the format."""
+    body = xls(name, [head], [code])
+    end = _record(0x0A, b"")
+    place = body.rindex(end, 0, len(body.rstrip(b"\0")) + len(end))
+    return body[:place] + _record(record, data) + body[place : -4 - len(data)]
+
+
+def _workbook(head: bytes, title: bytes, sheet: bytes) -> bytes:
     bound = struct.pack("<IBBBB", len(head) + 4 + 8 + len(title) + 4, 0, 0, len(title), 0) + title
-    return compound({"Workbook": head + _record(0x85, bound) + _record(0x0A, b"") + sheet})
+    return compound(
+        {"Workbook": head + _record(0x85, bound) + _record(0x0A, b"") + sheet + _record(0x0A, b"")}
+    )
 
 
 def doc(text: str, properties: bytes = b"") -> bytes:

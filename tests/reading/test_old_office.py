@@ -1,5 +1,6 @@
 """Office files of the old binary formats, and spreadsheets beyond the memory of a worker."""
 
+import struct
 import subprocess
 import sys
 
@@ -9,7 +10,7 @@ from core.adapters.web.extraction_pool import ExtractionPool
 from core.model import Document, Extractor, Unreadable
 from core.reading.file_types import DOC, PPT, XLS, XLSB, XLSX, kind_of
 from tests.reading.office_files import xlsx
-from tests.reading.old_office_files import doc, ppt, xls, xlsb
+from tests.reading.old_office_files import doc, ppt, xls, xls_with, xlsb
 from tests.reading.test_memory import ROOT
 from tests.reading.test_office import read, sections
 
@@ -30,6 +31,55 @@ from tests.reading.test_office import read, sections
 def test_file_of_an_old_format_is_read(body: bytes, kind: str, text: str) -> None:
     assert kind_of("file", body) == kind
     assert read(body).text == text
+
+
+def value(body: bytes) -> str:
+    return read(body).text.partition("Value: ")[2]
+
+
+@pytest.mark.parametrize(
+    ("code", "number", "text"),
+    [
+        ("mmm-yy", 46023.5, "2026-01"),
+        ("[h]:mm", 1.5, "36:00"),
+        ("mm:ss.0", 0.001045, "01:30.3"),
+        ("h:mm AM/PM", 0.6, "2:24 PM"),
+        ('yyyy"年"m"月"d"日"', 46023.0, "2026-01-01"),
+        ("# ??/??", 0.25, "1/4"),
+        ("£#,##0", 1500.0, "£1,500"),
+        ("0.00", 2.5, "2.50"),
+    ],
+)
+def test_cell_of_an_old_workbook_is_read_as_the_sheet_shows_it(code: str, number: float, text: str) -> None:
+    rows = [["What", "Value"], ["Rye", (number, 0)], ["Oats", 0.25]]
+    assert read(xls("Rates", rows, [code])).text == f"What: Rye; Value: {text}\nWhat: Oats; Value: 25%"
+
+
+def test_old_workbook_counts_its_days_from_1904() -> None:
+    assert (
+        value(xls("Days", [["What", "Value"], ["Fair", (43894.0, 0)]], ["yyyy-mm-dd"], from_1904=True))
+        == "2024-03-05"
+    )
+
+
+@pytest.mark.parametrize(
+    ("record", "data", "text"),
+    [
+        (0x27E, struct.pack("<HHHI", 1, 1, 17, 46023 << 2 | 2), "2026-01"),
+        (0x27E, struct.pack("<HHHI", 1, 1, 17, 4602300 << 2 | 3), "2026-01"),
+        (0xBD, struct.pack("<HHHIHIH", 1, 1, 17, 46023 << 2 | 2, 16, 1 << 2 | 2, 2), "2026-01; 100%"),
+        (0x06, struct.pack("<HHHdHIH", 1, 1, 17, 46023.0, 0, 0, 0), "2026-01"),
+    ],
+    ids=["integer", "hundredths", "several", "formula"],
+)
+def test_compact_numbers_of_an_old_workbook_have_their_format(record: int, data: bytes, text: str) -> None:
+    assert value(xls_with("Days", ["What", "Value"], "mmm-yy", record, data)) == text
+
+
+def test_old_workbook_keeps_its_sheets_apart() -> None:
+    assert list(sections(read(xls("Days", [["What", "Value"], ["Fair", (46023.0, 0)]], ["mmm-yy"])))) == [
+        "Days"
+    ]
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,8 @@ _TOKEN = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _GENERAL = re.compile(r"\s*general", re.IGNORECASE)
+PLAIN_FRACTION = 13, "# #/##"
+"""The format of fractions that files name by number, in the form that the conversion library reads."""
 _NO_TIME = re.compile(r"[0#?a-z]", re.IGNORECASE)
 """Signs of a format of numbers, and letters that a format of times would quote."""
 _UNITS = frozenset("年月日년월일гr")

@@ -21,6 +21,7 @@ from core.model import SkipReason, Unreadable
 from core.reading import file_types
 from core.reading.office import raised_text
 from core.reading.office.number_formats import (
+    PLAIN_FRACTION,
     TimeFormat,
     cell_formats,
     day_number,
@@ -346,6 +347,15 @@ def _with_plain_codes(part: bytes) -> bytes:
         code = attribute(each, "formatCode")
         if time_format(code) is None and (plain := plain_code(code)) != code:
             each.set("formatCode", plain)
+    number, code = PLAIN_FRACTION
+    declared = root.find("{*}numFmts")
+    if declared is None:
+        declared = etree.Element(f"{{{etree.QName(root).namespace}}}numFmts")
+        root.insert(0, declared)
+    if declared.find(f"{{*}}numFmt[@numFmtId='{number}']") is None:
+        etree.SubElement(
+            declared, f"{{{etree.QName(root).namespace}}}numFmt", numFmtId=str(number), formatCode=code
+        )
     return _written(root)
 
 

@@ -12,6 +12,7 @@ from core.model import Article, SkipReason, Unreadable
 from core.reading import file_types
 from core.reading.normalization import declared_name
 from core.reading.office.converted import ConvertedReader, convert
+from core.reading.office.old_workbook import with_shown_times
 from core.reading.office.package import Package
 from core.reading.office.prepared import Prepared, prepared
 from core.reading.office.rtf import rewritten_rtf, rtf_facts
@@ -86,6 +87,8 @@ def read_office(body: bytes, media_type: str) -> Article:
         ready.hidden.append(hidden)
     elif media_type not in _LEVEL_SIGNS or _LEVEL_SIGNS[media_type].search(body):
         notices.append(_NO_LEVELS)
+    if media_type == file_types.XLS:
+        ready.body = with_shown_times(body)
     if media_type in _SHEETS:
         workbook = Workbook(ready.body, media_type)
         workbook.write(out)
