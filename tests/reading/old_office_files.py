@@ -141,11 +141,23 @@ def _atom(kind: int, data: bytes, *, version: int = 0) -> bytes:
     return struct.pack("<HHI", version, kind, len(data)) + data
 
 
-def xlsb(name: str, rows: Sequence[Sequence[str | float]]) -> bytes:
-    """A binary workbook of Excel 2007 with one sheet."""
+def xlsb(
+    name: str, rows: Sequence[Sequence[Cell]], codes: Sequence[str] = (), *, from_1904: bool = False
+) -> bytes:
+    """A binary workbook of Excel 2007 with one sheet, and number formats with these codes."""
+    formats = b"".join(
+        _part(44, struct.pack("<H", 164 + place) + _wide(code)) for place, code in enumerate(codes)
+    )
+    styles = b"".join(
+        _part(47, struct.pack("<HH12x", 0, number)) for number in (0, *range(164, 164 + len(codes)))
+    )
+    styles = (
+        _part(278) + _part(615, struct.pack("<I", len(codes))) + formats + _part(616)
+        + _part(617, struct.pack("<I", len(codes) + 1)) + styles + _part(618) + _part(279)
+    )  # fmt: skip
     book = b"".join(
         (
-            _part(131), _part(143), _part(156, struct.pack("<II", 0, 1) + _wide("r1") + _wide(name)),
+            _part(131), _part(153, struct.pack("<IQ", from_1904, 0)), _part(143), _part(156, struct.pack("<II", 0, 1) + _wide("r1") + _wide(name)),
             _part(144), _part(132),
         )
     )  # fmt: skip
@@ -153,9 +165,10 @@ def xlsb(name: str, rows: Sequence[Sequence[str | float]]) -> bytes:
     for row, cells in enumerate(rows):
         sheet += _part(0, struct.pack("<IIHHBI", row, 0, 0, 0, 0, 0))
         for column, cell in enumerate(cells):
-            place = struct.pack("<II", column, 0)
-            value = _wide(cell) if isinstance(cell, str) else struct.pack("<d", cell)
-            sheet += _part(6 if isinstance(cell, str) else 5, place + value)
+            number, style = cell if isinstance(cell, tuple) else (cell, -1)
+            place = struct.pack("<II", column, style + 1)
+            value = _wide(number) if isinstance(number, str) else struct.pack("<d", number)
+            sheet += _part(6 if isinstance(number, str) else 5, place + value)
     kind = "application/vnd.ms-excel.sheet.binary.macroEnabled.main"
     types = (
         '<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">'
@@ -166,7 +179,10 @@ def xlsb(name: str, rows: Sequence[Sequence[str | float]]) -> bytes:
             "[Content_Types].xml": types,
             "_rels/.rels": related(r1="officeDocument xl/workbook.bin"),
             "xl/workbook.bin": book,
-            "xl/_rels/workbook.bin.rels": related(r1="worksheet worksheets/sheet1.bin"),
+            "xl/_rels/workbook.bin.rels": related(
+                r1="worksheet worksheets/sheet1.bin", r2="styles styles.bin"
+            ),
+            "xl/styles.bin": styles,
             "xl/worksheets/sheet1.bin": sheet + _part(146) + _part(130),
         }
     )

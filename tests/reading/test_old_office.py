@@ -55,6 +55,25 @@ def test_cell_of_an_old_workbook_is_read_as_the_sheet_shows_it(code: str, number
     assert read(xls("Rates", rows, [code])).text == f"What: Rye; Value: {text}\nWhat: Oats; Value: 25%"
 
 
+@pytest.mark.parametrize(
+    ("code", "number", "text"),
+    [
+        ("mmm-yy", 46023.5, "2026-01"),
+        ("[h]:mm", 1.5, "36:00"),
+        ("yyyy", 46023.0, "2026"),
+        ("0.0%", 0.25, "25.0%"),
+    ],
+)
+def test_cell_of_a_binary_workbook_is_read_as_the_sheet_shows_it(code: str, number: float, text: str) -> None:
+    rows = [["What", "Value"], ["Rye", (number, 0)], ["Oats", 0.25]]
+    assert read(xlsb("Rates", rows, [code])).text == f"What: Rye; Value: {text}\nWhat: Oats; Value: 0.25"
+
+
+def test_binary_workbook_counts_its_days_from_1904() -> None:
+    body = xlsb("Days", [["What", "Value"], ["Fair", (43894.0, 0)]], ["mmm-yy"], from_1904=True)
+    assert value(body) == "2024-03"
+
+
 def test_old_workbook_counts_its_days_from_1904() -> None:
     assert (
         value(xls("Days", [["What", "Value"], ["Fair", (43894.0, 0)]], ["yyyy-mm-dd"], from_1904=True))

@@ -195,9 +195,9 @@ def _texts(kind: int, data: bytes, formats: Mapping[int, TimeFormat], *, from_19
     if kind == _MULRK:
         for place in range(4, len(data) - 2, 6):
             (style,) = struct.unpack_from("<H", data, place)
-            cells.append((column + (place - 4) // 6, style, _compact_number(data[place + 2 : place + 6])))
+            cells.append((column + (place - 4) // 6, style, compact_number(data[place + 2 : place + 6])))
     elif kind == _RK:
-        cells.append((column, struct.unpack_from("<H", data, 4)[0], _compact_number(data[6:10])))
+        cells.append((column, struct.unpack_from("<H", data, 4)[0], compact_number(data[6:10])))
     elif kind == _NUMBER or data[12:14] != _NO_NUMBER:
         cells.append((column, *struct.unpack_from("<Hd", data, 4)))
     texts = [
@@ -217,7 +217,7 @@ def _texts(kind: int, data: bytes, formats: Mapping[int, TimeFormat], *, from_19
     return b"".join(written)
 
 
-def _compact_number(data: bytes) -> float:
+def compact_number(data: bytes) -> float:
     """Return a number of 30 bits: an integer or the upper half of a float, perhaps in hundredths."""
     (number,) = struct.unpack("<i", data)
     value = (

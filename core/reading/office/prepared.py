@@ -20,6 +20,7 @@ from lxml import etree
 from core.model import SkipReason, Unreadable
 from core.reading import file_types
 from core.reading.office import raised_text
+from core.reading.office.binary_workbook import binary_formats, counts_from_1904, show_binary_times
 from core.reading.office.number_formats import (
     PLAIN_FRACTION,
     TimeFormat,
@@ -52,6 +53,7 @@ _ENTITY = re.compile(
 _WORD_PARTS = re.compile(r"word/(?:document|footnotes|endnotes)\d*\.xml")
 _DRAWINGS = re.compile(r"(?:ppt|word|xl)/(?:slides|notesSlides|charts|diagrams|drawings)/[^/]+\.xml")
 _STRINGS = re.compile(r"xl/(?:sharedStrings|worksheets/[^/]+)\.xml")
+_BINARY_SHEETS = re.compile(r"xl/worksheets/[^/]+\.bin")
 _STYLES = "xl/styles.xml"
 _CHARTS = re.compile(r"(?:ppt|word|xl)/charts/chart[^/]*\.xml")
 _ESCAPE = re.compile(rb"_x([0-9A-Fa-f]{4})_")
@@ -137,6 +139,9 @@ class _Rewriter:
         elif media_type == file_types.XLSX and _STYLES in package:
             self._times = time_formats(package.part(_STYLES))
             self._from_1904 = _counts_from_1904(package)
+        elif media_type == file_types.XLSB and "xl/styles.bin" in package:
+            self._times = binary_formats(package.read("xl/styles.bin", _LARGEST_PART))
+            self._from_1904 = counts_from_1904(package.read("xl/workbook.bin", _LARGEST_PART))
         elif self._opendocument and "styles.xml" in package:
             self._styles = package.part("styles.xml")
 
@@ -146,6 +151,8 @@ class _Rewriter:
             return self._content(part) if name == "content.xml" else part
         if _WORD_PARTS.fullmatch(name):
             return self._word(part)
+        if _BINARY_SHEETS.fullmatch(name):
+            return show_binary_times(part, self._times, from_1904=self._from_1904)
         if name == _STYLES:
             return _with_plain_codes(part)
         if _STRINGS.fullmatch(name):
