@@ -13,7 +13,7 @@ _USUAL = 0.4
 """Least share of the lines of a page with one size. Below, each line has its own, as a scan with recognized text has."""
 _APART = 3.0
 """Distance of two lines in sizes of their letters, above which they are no one paragraph. Double spacing has 2.4."""
-_SAMPLES = 5
+_SAMPLES = 3
 """Characters of a line whose size is looked at. A few may be raised or be a larger initial."""
 
 Pairs = frozenset[tuple[str, str]]
