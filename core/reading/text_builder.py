@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from core.model import Article, StructureKind
-from core.reading.normalization import MAX_CHARACTERS, clean_line, left_out, normalize
+from core.reading.normalization import MAX_CHARACTERS, clean_line, left_out, normalize, normalize_code
 
 
 class TextBuilder:
@@ -15,7 +15,7 @@ class TextBuilder:
         self._after_row = False
         self._sections: list[tuple[int, str]] = []
         self._pages: list[int] = []
-        self._tables: list[tuple[int, int]] = []
+        self._structures: list[tuple[int, int, StructureKind]] = []
         self._refused = 0
         """Characters of the first block that was left out."""
 
@@ -26,9 +26,16 @@ class TextBuilder:
 
     def block(self, text: str, *, row: bool = False) -> None:
         """The next paragraph, or row of a table."""
-        text = normalize(text)
+        self._add(normalize(text), StructureKind.TABLE if row else None)
+
+    def code(self, text: str) -> None:
+        """Add a block of code, whose lines and indentation stay."""
+        self._add(normalize_code(text), StructureKind.CODE)
+
+    def _add(self, text: str, kind: StructureKind | None) -> None:
         if not text:
             return
+        row = kind is StructureKind.TABLE
         if not self.full and self._length + len(text) > MAX_CHARACTERS:
             self._refused = len(text)
         if self.full:
@@ -36,9 +43,9 @@ class TextBuilder:
         gap = ("\n" if row and self._after_row else "\n\n") if self._pieces else ""
         self._pieces += (gap, text)
         self._length += len(gap) + len(text)
-        if row:
-            start = self._tables.pop()[0] if gap == "\n" else self._length - len(text)
-            self._tables.append((start, self._length))
+        if kind is not None:
+            start = self._structures.pop()[0] if gap == "\n" else self._length - len(text)
+            self._structures.append((start, self._length, kind))
         self._after_row = row
 
     def row(self, cells: Iterable[str]) -> None:
@@ -73,7 +80,7 @@ class TextBuilder:
             language=clean_line(language, 2),
             page_starts=tuple(min(start, len(text)) for start in self._pages),
             sections=tuple((start, name) for start, name in self._sections if start < len(text)),
-            structures=tuple((start, end, StructureKind.TABLE) for start, end in self._tables),
+            structures=tuple(self._structures),
             left_out=left_out(self._length + self._refused),
         )
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from core.model import StructureKind
 from tests.reading.office_files import epub
 from tests.reading.test_office import read
 
@@ -61,3 +62,12 @@ def test_table_of_a_book_names_its_columns_below_its_caption() -> None:
 )  # fmt: skip
 def test_items_of_a_list_have_the_marks_that_are_seen(markup: str, text: str) -> None:
     assert read(epub({"One": markup})).text == text
+
+
+def test_code_of_a_book_keeps_its_indentation() -> None:
+    code = "def mow(field):\n    for row in field:\n        row.cut()"
+    article = read(epub({"One": f"<p>Before.</p><pre><code>{code}\n</code></pre><p>After.</p>"}))
+    assert article.text == f"Before.\n\n{code}\n\nAfter."
+    assert [(article.text[start:end], kind) for start, end, kind in article.structures] == [
+        (code, StructureKind.CODE)
+    ]

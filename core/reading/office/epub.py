@@ -172,9 +172,11 @@ def _write_chapter(out: TextBuilder, tree: Any) -> None:
     for start, end, kind in (*spans, (len(text), len(text), StructureKind.CODE)):
         for paragraph in text[done:start].split("\n\n"):
             out.block(paragraph)
-        is_table = kind is StructureKind.TABLE
-        for line in text[start:end].split("\n") if is_table else (text[start:end],):
-            out.block(line, row=is_table)
+        if kind is StructureKind.CODE:
+            out.code(text[start:end])
+        else:
+            for line in text[start:end].split("\n"):
+                out.block(line, row=True)
         done = end
 
 
