@@ -38,6 +38,7 @@ _LONGEST = 255
 _DIGIT = re.compile("[0#?]")
 _NUMBER_SIGNS = frozenset("0123456789#?.,%+-/()@:$ !&~'{}<>=^")
 """Characters that a format of numbers has unquoted."""
+_CONDITION_SIGN = re.compile(r"\[[<>=]")
 _CONDITION = re.compile(r"\[[<>]=?0\]")
 _BY_SIGN = {
     ("<0", ""): (1, 0), (">=0", ""): (0, 1), (">=0", "<0"): (0, 1), (">0", "<0", ""): (0, 1, 2),
@@ -50,6 +51,10 @@ _EPOCH, _EPOCH_1904 = date(1899, 12, 30), date(1904, 1, 1)
 _LEAP_DAY = 60
 """The day number of 29 February 1900, which spreadsheets have and the calendar lacks."""
 _LAST_DAY = 2_958_465
+_BUILT_IN_NUMBERS = {
+    0: "General", 1: "0", 2: "0.00", 3: "#,##0", 4: "#,##0.00", 9: "0%", 10: "0.00%", 11: "0.00E+00", 12: "# ?/?",
+    13: "# #/##", 49: "@",
+}  # fmt: skip
 _DAY = 86_400
 _EXACT = 9
 """Decimals of a day that count where the format shows no time."""
@@ -368,3 +373,19 @@ def shown_number(value: str, code: str, *, from_1904: bool = False) -> str:
         decimals = _DECIMALS.search(code)
         return f"{number:.{len(decimals[1]) if decimals else 0}%}"
     return value
+
+
+def struck_code(number: int, code: str | None) -> str | None:
+    """Return a format that marks what it shows as struck through, as Markdown does, or None for an unknown one."""
+    code = code or _BUILT_IN.get(number) or _BUILT_IN_NUMBERS.get(number)
+    if code is None or len(code) > _LONGEST // 5 or _CONDITION_SIGN.search(code):
+        return None
+    sections = ["".join(token[0] for token in tokens) for tokens in _all_sections(code)]
+    numbers = [section for section in sections[:3] if "@" not in section] or ["General"]
+    first = numbers[0]
+    negative = numbers[1] if len(numbers) > 1 else f"-{first}"
+    zero = numbers[2] if len(numbers) > 2 else first
+    # A date becomes a text, which the section for texts marks.
+    mark = "" if time_format(code) else '"~~"'
+    marked = [f"{mark}{section}{mark}" if section else "" for section in (first, negative, zero)]
+    return ";".join((*marked, '"~~"@"~~"'))

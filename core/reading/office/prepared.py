@@ -28,6 +28,7 @@ from core.reading.office.number_formats import (
     day_number,
     plain_code,
     shown_number,
+    struck_code,
     time_format,
 )
 from core.reading.office.package import Package
@@ -131,13 +132,17 @@ class _Rewriter:
         self._styles: Any = None
         self._times: Mapping[int, TimeFormat] = {}
         self._from_1904 = False
+        self._cell_styles = b""
         if media_type == file_types.DOCX and "word/styles.xml" in package:
             self._word_styles = raised_text.word_styles(package.part("word/styles.xml"))
         elif media_type == file_types.PPTX:
             slides = package.references("ppt/presentation.xml", "sldId")
             self._slides = {name: number for number, (_, name) in enumerate(slides, 1)}
         elif media_type == file_types.XLSX and _STYLES in package:
-            self._times = time_formats(package.part(_STYLES))
+            styles = package.part(_STYLES)
+            _write_plain_codes(styles)
+            _mark_struck_styles(styles)
+            self._times, self._cell_styles = time_formats(styles), _written(styles)
             self._from_1904 = _counts_from_1904(package)
         elif media_type == file_types.XLSB and "xl/styles.bin" in package:
             self._times = binary_formats(package.read("xl/styles.bin", _LARGEST_PART))
@@ -154,7 +159,7 @@ class _Rewriter:
         if _BINARY_SHEETS.fullmatch(name):
             return show_binary_times(part, self._times, from_1904=self._from_1904)
         if name == _STYLES:
-            return _with_plain_codes(part)
+            return self._cell_styles or part
         if _STRINGS.fullmatch(name):
             return self._strings(show_times(part, self._times, from_1904=self._from_1904))
         if name in self._slides or _DRAWINGS.fullmatch(name):
@@ -348,8 +353,7 @@ def time_formats(styles: Any) -> Mapping[int, TimeFormat]:
     )
 
 
-def _with_plain_codes(part: bytes) -> bytes:
-    root = xml_tree(part)
+def _write_plain_codes(root: Any) -> None:
     for each in root.iter("{*}numFmt"):
         code = attribute(each, "formatCode")
         if time_format(code) is None and (plain := plain_code(code)) != code:
@@ -363,7 +367,26 @@ def _with_plain_codes(part: bytes) -> bytes:
         etree.SubElement(
             declared, f"{{{etree.QName(root).namespace}}}numFmt", numFmtId=str(number), formatCode=code
         )
-    return _written(root)
+
+
+def _mark_struck_styles(root: Any) -> None:
+    """Give the styles of cells that are struck through a format that marks it. The library drops the font."""
+    struck = {
+        str(place)
+        for place, font in enumerate(root.iterfind("{*}fonts/{*}font"))
+        if (strike := font.find("{*}strike")) is not None and attribute(strike, "val") not in _OFF
+    }
+    declared = root.find("{*}numFmts")
+    codes = {attribute(each, "numFmtId"): attribute(each, "formatCode") for each in declared}
+    following = max((_number(number) for number in codes), default=0) + 200
+    for cell in root.iterfind("{*}cellXfs/{*}xf") if struck else ():
+        number = attribute(cell, "numFmtId")
+        if attribute(cell, "fontId") in struck and (code := struck_code(_number(number), codes.get(number))):
+            following += 1
+            name = f"{{{etree.QName(root).namespace}}}numFmt"
+            etree.SubElement(declared, name, numFmtId=str(following), formatCode=code)
+            cell.set("numFmtId", str(following))
+            cell.set("applyNumberFormat", "1")
 
 
 def _number(text: str) -> int:
