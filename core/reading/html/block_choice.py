@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.reading.html.block_features import block_features, shares
+from core.reading.html.introduced_lists import with_introduced_lists
 from core.reading.html.page_kinds import page_signs, reason
 from core.reading.html.text_blocks import Block, page_blocks, write_blocks
 from core.reading.normalization import paragraphs
@@ -109,7 +110,7 @@ class KnownPage:
             return Choice(next(filter(None, articles), ""), "trafilatura")
         words = self.words.words
         scores = _scores(block_features(self.blocks, self.words, candidates, self.shares))
-        scores = _levelled(scores, self.blocks)
+        scores = with_introduced_lists(_levelled(scores, self.blocks), self.blocks)
         keep = kept(scores, words)
         expected = _expected_f1(scores, words, keep)
         why = f"F1 expected of its scored blocks: {expected:.2f}"
