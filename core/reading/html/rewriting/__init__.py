@@ -17,6 +17,7 @@ from core.reading.html.rewriting.formulas import write_formulas
 from core.reading.html.rewriting.plain_text import unwrap_text
 from core.reading.html.rewriting.raised_text import raised_classes, write_raised_text
 from core.reading.html.rewriting.shadow_roots import open_shadow_roots
+from core.reading.html.rewriting.table_captions import write_captions
 
 _NAME = "[a-z][a-z0-9]*(?:[_-][a-z0-9]+)*"
 SHORTCODE_SIGN = re.compile(rf"\[/{_NAME}\]|\[{_NAME}\s+[\w-]+=")
@@ -174,12 +175,15 @@ def _counts(markup: str) -> bool:
 def rewrite_markup(html: str, classes: Mapping[str, str] = MappingProxyType({})) -> str:
     """Return markup with formulas, superscripts and shadow roots as plain text.
 
-    Readings of ruby, shortcodes, marks of headings and numbers of lines are dropped. Other pages are returned unchanged.
+    Captions are rows of their tables. Readings of ruby, shortcodes, marks of headings and numbers of lines are dropped. Other pages are returned unchanged.
     It takes linear time. `classes` are those that style sheets beside the page raise or lower, with their tag.
     """
     classes = {**classes, **raised_classes("\n".join(_SHEET.findall(html)))}
     html = _JOINT.sub(_parted, _drop_marks(html))
     lowered = html.lower()
+    if "<caption" in lowered or ("<figure" in lowered and "<table" in lowered):
+        html = write_captions(html, lowered)
+        lowered = html.lower()
     steps = [step for cues, step in _STEPS if any(cue in lowered for cue in cues)]
     if "shadowroot" in lowered and _SHADOW.search(lowered):
         steps.insert(0, open_shadow_roots)

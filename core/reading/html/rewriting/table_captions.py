@@ -1,0 +1,80 @@
+"""Captions of tables, written as first rows of their tables.
+
+Extractors drop `caption` elements, and take a table in a figure for a part of a picture.
+"""
+
+from __future__ import annotations
+
+import re
+
+_CAPTION, _FIGURE, _FIGCAPTION, _TABLE = "<caption", "<figure", "<figcaption", "<table"
+_CAPTION_END = re.compile(r"</caption\s*>|(?=</?(?:thead|tbody|tfoot|tr|td|th|col|colgroup|table)\b)")
+"""The end of a caption, whose end tag may be missing."""
+_STRUCTURE = re.compile(r"</?(?:h[1-6]|table|thead|tbody|tfoot|tr|td|th)\b[^<>]*>", re.IGNORECASE)
+"""Tags that would make a layout table of the caption's table, or end its row."""
+_TAG, _WORD = re.compile("<[^<>]*>"), re.compile(r"\w")
+
+
+def write_captions(html: str, lowered: str) -> str:
+    """Return markup in which captions of tables are rows.
+
+    A figure with a table becomes a division, whose caption is a row too. Figures with several tables or preformatted
+    text stay as they are. `lowered` is the markup in lower case, of equal length. It takes linear time.
+    """
+    if len(lowered) != len(html):
+        return html
+    if _FIGURE in lowered and _TABLE in lowered:
+        html = _without_figures(html, lowered)
+        lowered = html.lower()
+    return _with_rows(html, lowered) if _CAPTION in lowered else html
+
+
+def _with_rows(html: str, lowered: str) -> str:
+    """Return markup with a row in place of each `caption` element."""
+    pieces, done = [], 0
+    while (start := lowered.find(_CAPTION, done)) >= 0:
+        opened = lowered.find(">", start)
+        end = _CAPTION_END.search(lowered, opened) if opened >= 0 else None
+        if end is None:
+            break
+        attributes, text = html[start + len(_CAPTION) : opened], html[opened + 1 : end.start()]
+        pieces += [html[done:start], _row(attributes, text)]
+        done = end.end()
+    return "".join([*pieces, html[done:]])
+
+
+def _without_figures(html: str, lowered: str) -> str:
+    """Return markup with a division in place of each figure that has a table."""
+    pieces, done = [], 0
+    while (first := lowered.find(_FIGURE, done)) >= 0:
+        end = lowered.find("</figure", first)
+        closed = lowered.find(">", end) + 1
+        if end < 0 or not closed:
+            break
+        start = lowered.rfind(_FIGURE, first, end)
+        pieces += [html[done:start], _figure(html[start:closed], lowered[start:closed])]
+        done = closed
+    return "".join([*pieces, html[done:]])
+
+
+def _figure(figure: str, lowered: str) -> str:
+    """Return a figure with one table as a division. Other figures are returned as they are."""
+    if lowered.count(_TABLE) != 1 or "<pre" in lowered:
+        return figure
+    inside = figure[len(_FIGURE) : lowered.rfind("</figure")]
+    start = lowered.find(_FIGCAPTION)
+    opened, end = lowered.find(">", start), lowered.find("</figcaption", start)
+    row = ""
+    if 0 <= start < opened < end:
+        row = _row(figure[start + len(_FIGCAPTION) : opened], figure[opened + 1 : end])
+        closed = lowered.find(">", end) + 1
+        inside = figure[len(_FIGURE) : start] + figure[closed : lowered.rfind("</figure")]
+    table = inside.find(">", inside.lower().find(_TABLE)) + 1
+    return f"<div{inside[:table]}{row}{inside[table:]}</div>"
+
+
+def _row(attributes: str, text: str) -> str:
+    """Return a caption as the head of its table, with the attributes that may hide it."""
+    if not _WORD.search(_TAG.sub(" ", text)):
+        return ""
+    return f"<thead><tr{attributes}><td>{_STRUCTURE.sub(' ', text)}</td></tr></thead>"

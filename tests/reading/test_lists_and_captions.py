@@ -1,0 +1,91 @@
+"""Lists that a paragraph introduces, and captions of tables, are read with them."""
+
+import pytest
+
+from core.model import Article, Document, Extractor
+from core.reading import extract
+
+SENTENCES = [
+    "Basalt columns form when thick lava cools slowly and shrinks.",
+    "The cracks run from the surface inwards, at right angles to it.",
+    "Most columns have six sides, because that shape releases the most stress for the least crack.",
+    "Faster cooling gives thinner columns, so their width records how the flow lost its heat.",
+    "At the coast of Antrim some forty thousand of them stand side by side.",
+    "Sailors told that a giant had laid them as the beginning of a road to Scotland.",
+]
+PROSE = "".join(f"<p>{sentence}</p>" for sentence in SENTENCES)
+TOOLS = ["Steel tape", "Chalk", "Plumb line", "Notebook"]
+ROWS = (
+    "<thead><tr><th>Site</th><th>Width</th></tr></thead><tbody><tr><td>Antrim</td><td>41</td></tr>"
+    "<tr><td>Staffa</td><td>38</td></tr></tbody>"
+)
+CAPTION = "Table 2. Mean widths of columns"
+
+
+def read(body: str, extractor: Extractor = Extractor.ACCURATE) -> Article:
+    page = (
+        f"<!doctype html><html lang=en><head><title>Basalt columns</title></head><body>{body}</body></html>"
+    )
+    document = Document(
+        url="https://rocks.example/basalt",
+        status=200,
+        media_type="text/html",
+        charset="utf-8",
+        body=page.encode(),
+    )
+    return extract(document, extractor)
+
+
+@pytest.mark.parametrize("tag", ["ul", "ol"])
+@pytest.mark.parametrize(
+    "around", ["{}", "<div>{}</div>", "<div class=post>{}</div>", "<section>{}</section>"]
+)
+@pytest.mark.parametrize("after", ["", PROSE])
+def test_a_list_is_read_with_the_paragraph_that_introduces_it(tag: str, around: str, after: str) -> None:
+    items = "".join(f"<li>{tool}</li>" for tool in TOOLS)
+    body = f"<h1>Basalt columns</h1>{PROSE}<p>Take these things with you:</p><{tag}>{items}</{tag}>{after}"
+    text = read(around.format(body)).text
+    assert all(tool in text for tool in TOOLS)
+
+
+def test_links_to_share_a_page_are_not_read_as_a_list() -> None:
+    links = "".join(f"<li><a href=/{name}>{name}</a></li>" for name in ("Mastodon", "Bluesky", "Printer"))
+    text = read(f"<div><h1>Basalt columns</h1>{PROSE}{PROSE}<ul>{links}</ul></div>").text
+    assert "Mastodon" not in text
+
+
+FORMS = {
+    "a caption": f"<table><caption>{CAPTION}</caption>{ROWS}</table>",
+    "a caption without an end": f"<table><caption>{CAPTION}{ROWS}</table>",
+    "a caption with a heading": f"<table><caption><h3>{CAPTION}</h3></caption>{ROWS}</table>",
+    "a figure": f"<figure><figcaption><b>Table 2.</b> Mean widths of columns</figcaption><table>{ROWS}</table></figure>",
+    "a figure with its caption below": (
+        f"<figure class=wp-block-table><table>{ROWS}</table><figcaption>{CAPTION}</figcaption></figure>"
+    ),
+    "capitals": f"<TABLE><CAPTION>{CAPTION}</CAPTION>{ROWS}</TABLE>",
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("around", ["<article>{}</article>", "<div class=content>{}</div>"])
+@pytest.mark.parametrize("extractor", [Extractor.ACCURATE, Extractor.FAST])
+def test_a_caption_is_the_first_line_of_its_table(form: str, around: str, extractor: Extractor) -> None:
+    article = read(around.format(f"<h1>Basalt columns</h1>{PROSE}{FORMS[form]}{PROSE}"), extractor)
+    tables = [article.text[start:end] for start, end, _ in article.structures]
+    assert tables == [f"{CAPTION}\nSite: Antrim; Width: 41\nSite: Staffa; Width: 38"]
+    assert article.text.count(CAPTION) == 1
+
+
+def test_hidden_and_empty_captions_are_no_lines() -> None:
+    hidden = f'<table><caption style="display:none">{CAPTION}</caption>{ROWS}</table>'
+    empty = f"<table><caption>&nbsp;</caption>{ROWS}</table>"
+    article = read(f"<article><h1>Basalt columns</h1>{PROSE}{hidden}{PROSE}{empty}</article>")
+    assert CAPTION not in article.text
+    first = [article.text[start:end].partition("\n")[0] for start, end, _ in article.structures]
+    assert first == ["Site: Antrim; Width: 41"] * 2
+
+
+def test_the_visible_text_has_captions_of_pictures() -> None:
+    figure = f"<figure><img src=/a.png alt=Columns><figcaption>{CAPTION}</figcaption></figure>"
+    text = read(f"<article><h1>Basalt columns</h1>{PROSE}{figure}{PROSE}</article>", Extractor.VISIBLE).text
+    assert text.count(CAPTION) == 1
