@@ -13,8 +13,9 @@ from core.reading.html.extraction import Extraction
 from core.reading.html.headings import lxml_headings
 from core.reading.html.html_parsing import parse_html
 from core.reading.html.non_articles import consent_cues
+from core.reading.html.publication_date import publication_date
 from core.reading.html.text_blocks import wrap_loose_text
-from core.reading.html.trafilatura_calls import article_and_comments, article_text, author, publication_date
+from core.reading.html.trafilatura_calls import article_and_comments, article_text, author
 from core.reading.page_parts.repeated_parts import html_parts
 from core.reading.page_parts.structures import html_structures
 
@@ -57,7 +58,7 @@ def extract_accurate(
         headings=headings,
         structures=structures,
         parts=parts,
-        date="" if dated else publication_date(tree, url),
+        date="" if dated else publication_date(tree),
         author="" if signed else author(tree),
     )
 

@@ -1,4 +1,4 @@
-"""Calls of trafilatura and its date finder htmldate, with two patches."""
+"""Calls of trafilatura, with faster expressions."""
 
 from __future__ import annotations
 
@@ -118,31 +118,6 @@ def author(tree: lxml.html.HtmlElement) -> str:
     if not any(path(tree) for path in trafilatura.xpaths.AUTHOR_XPATHS):
         return ""
     return person((trafilatura.metadata.extract_author(tree) or "").replace("; ", ", "))
-
-
-def publication_date(tree: lxml.html.HtmlElement, url: str) -> str:
-    """Return the day of publication (ISO 8601) by htmldate, or "". htmldate reads bylines too."""
-    try:
-        return _htmldate().find_date(tree, url=url, extensive_search=True, original_date=True) or ""
-    except (ValueError, TypeError, OverflowError, etree.LxmlError):
-        return ""
-
-
-@cache
-def _htmldate() -> Any:
-    """Return htmldate without its two last resorts, for which it has no option.
-
-    dateparser takes a second to start (https://github.com/scrapinghub/dateparser/issues/1051), and twenty
-    milliseconds for each text that is no date, for one more date in a hundred pages. htmldate calls
-    `has_date_cue` before dateparser. `search_page` looks for dates anywhere in the markup, and makes one of a
-    copyright notice. It takes two thirds of the time, and more of its dates are wrong than right.
-    """
-    import htmldate
-    from htmldate import core, extractors
-
-    core.search_page = lambda *_: None
-    extractors.has_date_cue = lambda *_: False
-    return htmldate
 
 
 @cache
