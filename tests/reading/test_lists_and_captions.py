@@ -89,3 +89,10 @@ def test_the_visible_text_has_captions_of_pictures() -> None:
     figure = f"<figure><img src=/a.png alt=Columns><figcaption>{CAPTION}</figcaption></figure>"
     text = read(f"<article><h1>Basalt columns</h1>{PROSE}{figure}{PROSE}</article>", Extractor.VISIBLE).text
     assert text.count(CAPTION) == 1
+
+
+@pytest.mark.parametrize("extractor", Extractor)
+def test_code_in_a_figure_is_read(extractor: Extractor) -> None:
+    code = "def width(flow):\n    return flow.slow * 41"
+    figure = f"<figure class=highlight><figcaption>width.py</figcaption><pre>{code}</pre></figure>"
+    assert code in read(f"<article><h1>Basalt columns</h1>{PROSE}{figure}{PROSE}</article>", extractor).text

@@ -20,7 +20,7 @@ _PARTS = re.compile(
     r"<(?:table|pre|code)|schema\.org/\w*(?:Comment|Answer|Posting)|(?:post|comment|reply)\b[^<>]*>",
     re.IGNORECASE,
 )
-_FIGCAPTION = re.compile(r"<(/?)figcaption\b", re.IGNORECASE)
+_FIGURE = re.compile(r"<(/?)fig(?:ure|caption)\b", re.IGNORECASE)
 
 
 def extract_fast(html: str) -> Extraction:
@@ -30,8 +30,8 @@ def extract_fast(html: str) -> Extraction:
 
 def extract_visible_text(html: str) -> Extraction:
     """All visible text, menus and footers too."""
-    # resiliparse leaves out captions of figures together with the texts for pictures that are not shown.
-    html = _FIGCAPTION.sub(r"<\1div", html)
+    # resiliparse leaves out figures together with the texts for pictures that are not shown.
+    html = _FIGURE.sub(r"<\1div", html)
     return _extraction(html, "visible text", main_content=False, list_bullets=False)
 
 

@@ -181,7 +181,7 @@ def rewrite_markup(html: str, classes: Mapping[str, str] = MappingProxyType({}))
     classes = {**classes, **raised_classes("\n".join(_SHEET.findall(html)))}
     html = _JOINT.sub(_parted, _drop_marks(html))
     lowered = html.lower()
-    if "<caption" in lowered or ("<figure" in lowered and "<table" in lowered):
+    if "<caption" in lowered or ("<figure" in lowered and ("<table" in lowered or "<pre" in lowered)):
         html = write_captions(html, lowered)
         lowered = html.lower()
     steps = [step for cues, step in _STEPS if any(cue in lowered for cue in cues)]

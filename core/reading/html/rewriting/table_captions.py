@@ -1,6 +1,6 @@
 """Captions of tables, written as first rows of their tables.
 
-Extractors drop `caption` elements, and take a table in a figure for a part of a picture.
+Extractors drop `caption` elements, and take tables and code in a figure for parts of a picture.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ _TAG, _WORD = re.compile("<[^<>]*>"), re.compile(r"\w")
 def write_captions(html: str, lowered: str) -> str:
     """Return markup in which captions of tables are rows.
 
-    A figure with a table becomes a division, whose caption is a row too. Figures with several tables or preformatted
-    text stay as they are. `lowered` is the markup in lower case, of equal length. It takes linear time.
+    A figure with tables or preformatted text is no picture, and becomes a division. The caption of its one table is a row
+    too. `lowered` is the markup in lower case, of equal length. It takes linear time.
     """
     if len(lowered) != len(html):
         return html
-    if _FIGURE in lowered and _TABLE in lowered:
+    if _FIGURE in lowered:
         html = _without_figures(html, lowered)
         lowered = html.lower()
     return _with_rows(html, lowered) if _CAPTION in lowered else html
@@ -44,7 +44,7 @@ def _with_rows(html: str, lowered: str) -> str:
 
 
 def _without_figures(html: str, lowered: str) -> str:
-    """Return markup with a division in place of each figure that has a table."""
+    """Return markup with a division in place of each figure that is no picture."""
     pieces, done = [], 0
     while (first := lowered.find(_FIGURE, done)) >= 0:
         end = lowered.find("</figure", first)
@@ -58,10 +58,13 @@ def _without_figures(html: str, lowered: str) -> str:
 
 
 def _figure(figure: str, lowered: str) -> str:
-    """Return a figure with one table as a division. Other figures are returned as they are."""
-    if lowered.count(_TABLE) != 1 or "<pre" in lowered:
+    """Return a figure with a table or preformatted text as a division, and pictures as they are."""
+    tables, has_code = lowered.count(_TABLE), "<pre" in lowered
+    if not tables and not has_code:
         return figure
     inside = figure[len(_FIGURE) : lowered.rfind("</figure")]
+    if tables != 1 or has_code:
+        return f"<div{inside}</div>"
     start = lowered.find(_FIGCAPTION)
     opened, end = lowered.find(">", start), lowered.find("</figcaption", start)
     row = ""
