@@ -469,3 +469,24 @@ def test_very_many_posts_and_posts_in_posts_are_read() -> None:
     for part in (many, deep):
         article = read(f"<html><body><article><p>{PROSE}</p>{part}")
         assert article.text and article.seconds < 30
+
+
+@pytest.mark.parametrize("site", ["Rock Review", "rockreview.example", "RockReview"])
+@pytest.mark.parametrize("divider", [" | ", " – ", " - ", " · "])
+def test_a_title_comes_without_the_name_of_its_host(site: str, divider: str) -> None:
+    page = f"<head><title>Columns and their widths{divider}{site}</title></head><body><h1>Basalt</h1><p>{PROSE}</p></body>"
+    document = Document(
+        url="https://www.rockreview.example/a",
+        status=200,
+        media_type="text/html",
+        charset="utf-8",
+        body=page.encode(),
+    )
+    assert extract(document).title == "Columns and their widths"
+
+
+def test_an_author_may_be_given_by_parts_of_the_name() -> None:
+    author = '{"@type": "Person", "givenName": "Ada", "familyName": "Stone"}'
+    data = f'{{"@type": "Article", "headline": "Basalt", "author": [{author}, {{"name": "Ida Flint"}}]}}'
+    page = f'<head><script type="application/ld+json">{data}</script></head><body><p>{PROSE}</p></body>'
+    assert read(page).author == "Ada Stone, Ida Flint"

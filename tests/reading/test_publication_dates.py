@@ -87,3 +87,61 @@ def test_a_changed_day_is_not_the_day_of_publication() -> None:
 )
 def test_a_number_in_an_address_is_no_day(url: str) -> None:
     assert day_of("", url=url) == ""
+
+
+@pytest.mark.parametrize(
+    ("declared", "day"),
+    [
+        ("Thu, 06 May 2021 10:00:00 GMT", "2021-05-06"),
+        ("06.05.2021 08:15", "2021-05-06"),
+        ("2021-5-6 22:17:36", "2021-05-06"),
+        ("May 6, 2021", "2021-05-06"),
+        ("20210506", "2021-05-06"),
+    ],
+)
+def test_a_declared_day_may_be_written_in_any_form(declared: str, day: str) -> None:
+    linked = f'<script type="application/ld+json">{{"@type": "Article", "headline": "A", "datePublished": "{declared}"}}</script>'
+    assert day_of("", f'<meta name="date" content="{declared}">') == day
+    assert day_of("", linked) == day
+
+
+def test_a_declared_text_without_a_day_is_passed_over() -> None:
+    head = '<meta name="article:published_time" content="soon"><meta name="date" content="2021-05-06">'
+    assert day_of("", head) == "2021-05-06"
+
+
+def test_the_marked_time_is_preferred_to_the_first_one() -> None:
+    other = '<ul><li><a href="/x">Storm</a> <time datetime="2019-02-02">2 Feb 2019</time></li></ul>'
+    assert (
+        day_of(f'{other}<time itemprop="datePublished" datetime="2023-06-07">7 June</time>') == "2023-06-07"
+    )
+    assert day_of(f'{other}<span class="dt-published" title="2023-06-07">7 June</span>') == "2023-06-07"
+
+
+def test_of_several_times_the_one_closest_to_the_heading_counts() -> None:
+    def page(above: str, below: str) -> str:
+        return extract(
+            Document(
+                url="https://rocks.example/basalt",
+                status=200,
+                media_type="text/html",
+                charset="utf-8",
+                body=f"<html><body>{above}<h1>Basalt</h1>{below}{PROSE}</body></html>".encode(),
+            )
+        ).date
+
+    own, other = '<time datetime="2023-06-07">7 June</time>', '<time datetime="2019-02-02">2 February</time>'
+    between = f"<div>{PROSE}</div>"
+    assert page(other + between, own) == "2023-06-07"
+    assert page(own, between + other) == "2023-06-07"
+
+
+@pytest.mark.parametrize(
+    ("language", "day"), [("en-US", "2021-05-06"), ("en-GB", "2021-06-05"), ("de", "2021-06-05")]
+)
+def test_the_language_tells_the_order_of_day_and_month(language: str, day: str) -> None:
+    page = f'<html lang="{language}"><body><h1>Basalt</h1><p class=date>05/06/2021</p>{PROSE}</body></html>'
+    document = Document(
+        url="https://rocks.example/", status=200, media_type="text/html", charset="utf-8", body=page.encode()
+    )
+    assert extract(document).date == day

@@ -13,6 +13,7 @@ from itertools import islice
 from typing import Any
 
 from core.reading.normalization import clean_line, paragraphs
+from core.text.facts.written_days import written_day
 from core.text.sanitize import letters
 
 _TITLE = ("og:title", "twitter:title", "dc.title", "dcterms.title", "citation_title")
@@ -41,8 +42,10 @@ _BYLINE = re.compile(
 )
 _TIME = re.compile(r"""<time\b[^>]{0,300}?\bdatetime\s*=\s*["']?([^"'>\s]{8,40})""")
 _PUBLISHED = re.compile(
-    r"""itemprop\s*=\s*["']datePublished["'][^>]{0,200}?\bcontent\s*=\s*["']([^"']{8,40})"""
+    r"""<(?:abbr|div|meta|p|span|time)\s(?=[^<>]{0,300}\b(?:datePublished|dt-published|entry-date|pubdate|published)\b)"""
+    r"""[^<>]{0,300}?\b(?:content|datetime|title)\s*=\s*["']([^"'<>]{8,40})"""
 )
+"""An element with the day of publication, by schema.org, microformats, HTML 5 or WordPress."""
 _LINKED_DATA = re.compile(r"<script\b[^<>]{0,200}?application/ld\+json[^<>]{0,200}>", re.IGNORECASE)
 _TAG = re.compile(r"<[^>]*>")
 _REFERENCE = re.compile(r"&(?:amp|lt|gt|quot|apos|nbsp|#[0-9]{1,6}|#[xX][0-9a-fA-F]{1,5});")
@@ -66,6 +69,8 @@ _ARTICLES = re.compile(
 )
 _PRODUCTS = re.compile(r"(?:^|/)Product(?:Group)?$")
 _DATED = {"headline", "author", "datePublished"}
+_LONGEST_DAY = 60
+"""Characters of a declared day."""
 _MAX_DATA = 200_000
 """Characters of a script with JSON-LD that are read."""
 _MAX_NODES = 300
@@ -121,17 +126,20 @@ def metadata(html: str, url: str = "") -> Metadata:
     author = next((name for name in names if not _is_site(name, site, url)), "")
     root = _HTML.search(html)
     root_attributes = _attributes(root[1]) if root else {}
+    tag = root_attributes.get("lang") or root_attributes.get("xml:lang") or ""
     return Metadata(
-        title=_title(html, linked.title, first(_TITLE), site),
+        title=_title(html, linked.title, first(_TITLE), site, url),
         author=author,
         byline="" if author else _byline(html) or next(iter(names), ""),
-        date=_day(first(_DATE)) or _day(linked.date) or _day_inside(html) or _day_in_url(url),
+        date=next(filter(None, (_day(meta.get(name, ""), tag) for name in _DATE)), "")
+        or _day(linked.date, tag)
+        or _day_inside(html, tag)
+        or _day_in_url(url),
         site=site,
         product=clean_line(entities.unescape(_name(product.get("name")))),
         prices=tuple(_prices(product.get("offers"))),
         body=next(filter(None, (_body(node) for node in objects if _is(_ARTICLES, node))), ""),
-        language=language_code(root_attributes.get("lang") or root_attributes.get("xml:lang") or "")
-        or language_code(first(_LANGUAGE)),
+        language=language_code(tag) or language_code(first(_LANGUAGE)),
     )
 
 
@@ -150,7 +158,7 @@ def _words(markup: str) -> str:
     return clean_line(entities.unescape(_TAG.sub(" ", markup)))
 
 
-def _title(html: str, linked: str, meta: str, site: str) -> str:
+def _title(html: str, linked: str, meta: str, site: str, url: str) -> str:
     """Return the page's title without the site's name.
 
     The heading is preferred if the title begins with it.
@@ -163,11 +171,18 @@ def _title(html: str, linked: str, meta: str, site: str) -> str:
         title = clean_line(entities.unescape(title))
     if heading and (not title or title.lower().startswith(heading.lower())):
         return heading
-    for divider in (" | ", " - ", " – ", " — ", " :: ", " • "):
+    for divider in (" | ", " - ", " – ", " — ", " :: ", " • ", " · "):
         before, separator, after = title.rpartition(divider)
-        if separator and site and after.strip().lower() == site.lower():
+        if separator and before.strip() and _is_site_name(after, site, url):
             return before.strip()
     return title or heading
+
+
+def _is_site_name(name: str, site: str, url: str) -> bool:
+    """Whether a name is the declared site's, or the host's without its top-level domain."""
+    host = match[1] if (match := _HOST.match(url)) else ""
+    words = letters(name)
+    return bool(words) and words in (letters(site), letters(host), letters(host.rpartition(".")[0]))
 
 
 def person(name: str) -> str:
@@ -196,14 +211,23 @@ def _byline(html: str) -> str:
     return ""
 
 
-def _day(text: str) -> str:
-    match = _DAY.search(text)
-    return "-".join(match.groups()) if match else ""
+def _day(text: str, language: str = "") -> str:
+    if match := _DAY.search(text):
+        return "-".join(match.groups())
+    day = written_day(clean_line(text, _LONGEST_DAY), language)
+    return day.isoformat() if day else ""
 
 
-def _day_inside(html: str) -> str:
-    match = _PUBLISHED.search(html) or _TIME.search(html)
-    return _day(match[1]) if match else ""
+def _day_inside(html: str, language: str) -> str:
+    """Return the day of an element for the day of publication, or of the time closest to the heading."""
+    if (found := _PUBLISHED.search(html)) and (day := _day(found[1], language)):
+        return day
+    heading = _HEADING.search(html)
+    start, end = heading.span() if heading else (0, 0)
+    above, below = [*_TIME.finditer(html, 0, start)][-1:], [*islice(_TIME.finditer(html, end), 1)]
+    if above and below and start - above[0].end() > below[0].start() - end:
+        above = []
+    return next((day for found in above + below if (day := _day(found[1], language))), "")
 
 
 def _day_in_url(url: str) -> str:
@@ -298,7 +322,8 @@ def _name(value: Any, depth: int = 5) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, dict) and depth:
-        return _name(value.get("name"), depth - 1)
+        parts = (_name(value.get(part), 1) for part in ("givenName", "additionalName", "familyName"))
+        return _name(value.get("name"), depth - 1) or " ".join(filter(None, parts))
     if isinstance(value, list) and depth:
         return ", ".join(filter(None, (_name(part, depth - 1) for part in value[:10])))
     return ""

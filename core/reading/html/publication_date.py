@@ -33,9 +33,10 @@ def publication_date(tree: lxml.html.HtmlElement) -> str:
     is the oldest day that is most of a short text.
     """
     latest = date.today() + timedelta(days=1)
+    language = tree.get("lang") or ""
 
     def first(texts: Iterable[str]) -> date | None:
-        days = (written_day(text) for text in texts if _DIGIT.search(text))
+        days = (written_day(text, language) for text in texts if _DIGIT.search(text))
         return next((day for day in days if day is not None and day <= latest), None)
 
     day = (
@@ -45,7 +46,11 @@ def publication_date(tree: lxml.html.HtmlElement) -> str:
     )
     if day is None:
         short = (text.strip() for text in _TEXTS(tree))
-        days = (written_day(text) for text in short if _LEAST < len(text) < _LONGEST and _DIGIT.search(text))
+        days = (
+            written_day(text, language)
+            for text in short
+            if _LEAST < len(text) < _LONGEST and _DIGIT.search(text)
+        )
         day = min((day for day in days if day is not None and day <= latest), default=None)
     return "" if day is None else day.isoformat()
 

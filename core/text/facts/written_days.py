@@ -44,19 +44,25 @@ _NUMBERED = re.compile(
 )
 """Words before a number of another kind than a day."""
 _BEFORE = 20
+_MONTH_FIRST = frozenset({"en", "en-us", "en_us"})
+"""Languages of the United States. Pages of other countries in English name their country."""
 
 
-def written_day(text: str) -> date | None:
+def written_day(text: str, language: str = "") -> date | None:
     """Return the first day that is written in a text, or None.
 
     A month or a year alone is no day, nor is a number of a version or a part. The day comes before the month, unless only
-    the other order is one.
+    the other order is one, or the text is in a `language` (a tag of HTML) in which the month comes before a slash.
     """
-    found = (_numeric(text), _from(_CJK.search(text), 1, 2, 3), _named(text))
+    found = (
+        _numeric(text, month_first=language.lower() in _MONTH_FIRST),
+        _from(_CJK.search(text), 1, 2, 3),
+        _named(text),
+    )
     return min(filter(None, found), default=(0, None))[1]
 
 
-def _numeric(text: str) -> tuple[int, date] | None:
+def _numeric(text: str, *, month_first: bool) -> tuple[int, date] | None:
     for match in _NUMERIC.finditer(text):
         if _NUMBERED.search(text, max(match.start() - _BEFORE, 0), match.start()):
             continue
@@ -65,6 +71,8 @@ def _numeric(text: str) -> tuple[int, date] | None:
         else:
             year = int(match["last"]) + (2000 if len(match["last"]) == 2 else 0)
             first, second = int(match["first"]), int(match["second"])
+            if month_first and match["other"] == "/":
+                first, second = second, first
             day = _day(year, second, first) or _day(year, first, second)
         if day is not None:
             return match.start(), day
