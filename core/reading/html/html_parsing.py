@@ -52,6 +52,11 @@ _SHORTEST = {"!--": HTML_LIMIT, "script": 100_000, "style": 100_000, "svg": 0}
 """Characters from which a part is left out of a page beyond the limit. Short scripts may have data of the page."""
 _BULK = re.compile(r"""[ \t]{20,}|(?<=[\s-])srcset\s*=\s*(?:"[^"<>]*"|'[^'<>]*')""")
 """What is left out of a page that is still beyond the limit: wide indentation, and sources of pictures by size."""
+_CUSTOM = re.compile(r"</[a-zA-Z][a-zA-Z0-9]*-[\w.-]+\s*>")
+_FLOWING = frozenset({
+    "a", "b", "button", "code", "em", "h1", "h2", "h3", "h4", "h5", "h6", "i", "label", "p", "pre", "small", "span", "strong",
+})  # fmt: skip
+"""Elements within whose lines an unknown element stands."""
 _PROLOGUE = re.compile(r"^\s*<\?xml[^>]*>")
 # lxml's own lookup asks a Python function for the class of every touched element, a tenth of an extraction's
 # time. Its special classes for forms and fields are not needed here.
@@ -177,8 +182,11 @@ def _strip_opaque(
     return "".join([*pieces, html[offset:]])
 
 
-def parse_html(html: str) -> lxml.html.HtmlElement:
+def parse_html(html: str, *, as_written: bool = False) -> lxml.html.HtmlElement:
     """Parse a document into a tree without comments.
+
+    Elements that a site defines itself become divisions where they are no part of a line, unless the tree is wanted
+    `as_written`.
 
     Raises:
         Unreadable: BROKEN if the HTML cannot be parsed, EMPTY if the page has no content.
@@ -193,8 +201,25 @@ def parse_html(html: str) -> lxml.html.HtmlElement:
     )
     parser.set_element_class_lookup(_CLASSES)
     try:
-        return lxml.html.document_fromstring(html.encode("utf-8", errors="ignore"), parser=parser)
+        tree = lxml.html.document_fromstring(html.encode("utf-8", errors="ignore"), parser=parser)
     except etree.ParserError as error:
         raise Unreadable(SkipReason.EMPTY, "the page has no content") from error
     except (etree.LxmlError, ValueError) as error:
         raise Unreadable(SkipReason.BROKEN, "no HTML that a parser understands") from error
+    if not as_written and _CUSTOM.search(html):
+        _divide_custom_elements(tree)
+    return tree
+
+
+def _divide_custom_elements(tree: lxml.html.HtmlElement) -> None:
+    """Make divisions of elements with a hyphen in their name, unless text stands beside them."""
+    with_text: dict[lxml.html.HtmlElement, bool] = {}
+    for element in [element for element in tree.iter(etree.Element) if "-" in element.tag]:
+        above = element.getparent()
+        if above is None or above.tag in _FLOWING:
+            continue
+        if above not in with_text:
+            beside = (above.text, *(inner.tail for inner in above))
+            with_text[above] = any(text and not text.isspace() for text in beside)
+        if not with_text[above]:
+            element.tag = "div"

@@ -194,7 +194,7 @@ def rewrite_markup(html: str, classes: Mapping[str, str] = MappingProxyType({}))
     if not steps:
         return html
     try:
-        tree = parse_html(html)
+        tree = parse_html(html, as_written=True)
     except Unreadable:  # the reader says why
         return html
     for step in steps:

@@ -1,4 +1,4 @@
-"""Lists that a paragraph introduces, and captions of tables, are read with them."""
+"""Lists, captions of tables, figures and unknown elements are read as their page shows them."""
 
 import pytest
 
@@ -96,3 +96,15 @@ def test_code_in_a_figure_is_read(extractor: Extractor) -> None:
     code = "def width(flow):\n    return flow.slow * 41"
     figure = f"<figure class=highlight><figcaption>width.py</figcaption><pre>{code}</pre></figure>"
     assert code in read(f"<article><h1>Basalt columns</h1>{PROSE}{figure}{PROSE}</article>", extractor).text
+
+
+def test_elements_of_a_site_s_own_are_paragraphs() -> None:
+    words = "".join(f"<cms-text>{sentence}</cms-text>" for sentence in SENTENCES)
+    text = read(f"<app-root><app-article><h1>Basalt</h1>{words}</app-article></app-root>").text
+    assert "\n\n".join(SENTENCES) in text
+
+
+def test_elements_of_a_site_s_own_within_a_line_do_not_break_it() -> None:
+    prose = f"<p>{SENTENCES[0]} They have <tool-tip>six sides</tool-tip> in most flows.</p>{PROSE}"
+    text = read(f"<article><h1>Basalt columns</h1>{prose}</article>").text
+    assert "They have six sides in most flows." in text
