@@ -48,6 +48,18 @@ def test_a_list_is_read_with_the_paragraph_that_introduces_it(tag: str, around: 
     assert all(tool in text for tool in TOOLS)
 
 
+@pytest.mark.parametrize("around", ["{}", "<div>{}</div>", "<article>{}</article>"])
+@pytest.mark.parametrize("after", ["", PROSE])
+def test_a_news_article_keeps_its_lists(around: str, after: str) -> None:
+    data = '{"@type": "NewsArticle", "headline": "Basalt columns", "datePublished": "2024-02-03"}'
+    items = "".join(f"<li>{tool}</li>" for tool in TOOLS)
+    body = f"<h1>Basalt columns</h1>{PROSE}{PROSE}<p>Take these things with you:</p><ul>{items}</ul>{after}"
+    article = read(f'<script type="application/ld+json">{data}</script>{around.format(body)}')
+    assert "Take these things with you:\n" in article.text.replace("\n\n", "\n")
+    assert all(article.text.count(tool) == 1 for tool in TOOLS)
+    assert article.text.index("Take these things") < article.text.index(TOOLS[0])
+
+
 def test_links_to_share_a_page_are_not_read_as_a_list() -> None:
     links = "".join(f"<li><a href=/{name}>{name}</a></li>" for name in ("Mastodon", "Bluesky", "Printer"))
     text = read(f"<div><h1>Basalt columns</h1>{PROSE}{PROSE}<ul>{links}</ul></div>").text

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.reading.html.block_features import block_features, shares
-from core.reading.html.introduced_lists import with_introduced_lists
+from core.reading.html.introduced_lists import introduced_lists, raise_scores, with_lists
 from core.reading.html.page_kinds import page_signs, reason
 from core.reading.html.text_blocks import Block, page_blocks, write_blocks
 from core.reading.normalization import paragraphs
@@ -110,7 +110,8 @@ class KnownPage:
             return Choice(next(filter(None, articles), ""), "trafilatura")
         words = self.words.words
         scores = _scores(block_features(self.blocks, self.words, candidates, self.shares))
-        scores = with_introduced_lists(_levelled(scores, self.blocks), self.blocks)
+        lists = introduced_lists(self.blocks)
+        scores = raise_scores(_levelled(scores, self.blocks), lists)
         keep = kept(scores, words)
         expected = _expected_f1(scores, words, keep)
         why = f"F1 expected of its scored blocks: {expected:.2f}"
@@ -124,7 +125,8 @@ class KnownPage:
             other = _expected_f1(scores, words, taken, len(WORDS.findall(article.lower())))
             why += f", of trafilatura's article: {other:.2f}"
             if expected - other <= lead or (short and len(article) > len(text)):
-                return Choice(with_headings(article, self.blocks, words, scores), "trafilatura", why)
+                whole = with_lists(article, self.blocks, scores, taken, lists)
+                return Choice(with_headings(whole, self.blocks, words, scores), "trafilatura", why)
         return Choice(text, "scored blocks", why)
 
 

@@ -1,31 +1,39 @@
-"""Scores of lists that a kept paragraph of a page introduces.
+"""Lists that a paragraph of a page introduces, which are read with it.
 
-Trees take a short list at the end of a page for links to other pages. The paragraph above it tells that it is text.
+Extractors take a short list at the end of a page for links to other pages. The paragraph above it tells that it is text.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 import lxml.html
 from numpy.typing import NDArray
 
-from core.reading.html.text_blocks import Block
+from core.reading.html.text_blocks import Block, write_blocks
+from core.reading.page_parts.block_words import WORDS
 
 _LISTS = frozenset({"dl", "ol", "ul"})
+_PARAGRAPHS = frozenset({"article", "body", "div", "main", "p", "section", "td"})
+"""Elements around the text of a paragraph, which need not be marked as one."""
 _COLONS = (":", "：")
 _LIKE_ITS_PARAGRAPH = 0.95
 """Score of a list, as a share of its paragraph's."""
+_MIN_SCORE, _ENDING = 0.5, 8
+"""The lowest score of a list to add, and the words by which its paragraph is found."""
+
+Ranges = Sequence[tuple[int, int]]
 
 
-def with_introduced_lists(scores: NDArray[Any], blocks: Sequence[Block]) -> NDArray[Any]:
-    """Return the scores with introduced lists raised to their paragraphs.
+def introduced_lists(blocks: Sequence[Block]) -> Ranges:
+    """Return the first blocks of introduced lists, and the blocks after them.
 
     A paragraph directly above a list introduces it if it ends with a colon, or if no item is a link. Lists of links
-    without a colon, such as those to share a page, keep their scores.
+    without a colon are often those to share a page.
     """
-    raised = scores.copy()
+    ranges: list[tuple[int, int]] = []
     number = 1
     while number < len(blocks):
         outer = _list_below(blocks[number - 1], blocks[number])
@@ -37,18 +45,59 @@ def with_introduced_lists(scores: NDArray[Any], blocks: Sequence[Block]) -> NDAr
             end += 1
         colon = blocks[number - 1].text.endswith(_COLONS)
         if colon or not any(block.linked for block in blocks[number:end]):
-            least = _LIKE_ITS_PARAGRAPH * raised[number - 1]
-            raised[number:end] = raised[number:end].clip(min=least)
+            ranges.append((number, end))
         number = max(end, number + 1)
+    return ranges
+
+
+def raise_scores(scores: NDArray[Any], lists: Ranges) -> NDArray[Any]:
+    """Return the scores with those of lists raised to their paragraphs'."""
+    raised = scores.copy()
+    for start, end in lists:
+        raised[start:end] = raised[start:end].clip(min=_LIKE_ITS_PARAGRAPH * raised[start - 1])
     return raised
+
+
+def with_lists(
+    article: str,
+    blocks: Sequence[Block],
+    scores: NDArray[Any],
+    taken: NDArray[Any],
+    lists: Ranges,
+) -> str:
+    """Return the article with the introduced lists that its extractor left out.
+
+    Such are lists of which no item is in the article, although their paragraph is one of its lines. `taken` has the
+    article's share of each block.
+    """
+    missing = [
+        (start, end)
+        for start, end in lists
+        if scores[start:end].min() >= _MIN_SCORE
+        and not taken[start:end].any()
+        and taken[start - 1] > _MIN_SCORE
+    ]
+    if not missing:
+        return article
+    lines = article.split("\n")
+    endings = [_ending(line) for line in lines]
+    number = Counter(endings)
+    for start, end in missing:
+        ending = _ending(blocks[start - 1].text)
+        if number[ending] == 1:
+            lines[endings.index(ending)] += "\n" + write_blocks(blocks[start:end])
+    return "\n".join(lines)
+
+
+def _ending(line: str) -> tuple[str, ...]:
+    return tuple(WORDS.findall(line.lower())[-_ENDING:])
 
 
 def _list_below(before: Block, block: Block) -> lxml.html.HtmlElement | None:
     """Return the list that begins with a block below a paragraph, or None."""
-    element = block.element
-    if before.element.tag not in ("p", "div", "section", "article", "main", "body", "td"):
+    if before.element.tag not in _PARAGRAPHS:
         return None
-    parents = (before.element, before.element.getparent())
+    element, parents = block.element, (before.element, before.element.getparent())
     while element is not None and element.getparent() not in parents:
         element = element.getparent()
     return element if element is not None and element.tag in _LISTS else None
