@@ -120,3 +120,15 @@ def test_elements_of_a_site_s_own_within_a_line_do_not_break_it() -> None:
     prose = f"<p>{SENTENCES[0]} They have <tool-tip>six sides</tool-tip> in most flows.</p>{PROSE}"
     text = read(f"<article><h1>Basalt columns</h1>{prose}</article>").text
     assert "They have six sides in most flows." in text
+
+
+@pytest.mark.parametrize("extractor", [Extractor.ACCURATE, Extractor.FAST])
+def test_a_list_in_a_cell_of_a_table_with_heads_is_a_part_of_the_table(extractor: Extractor) -> None:
+    rows = "".join(
+        f"<tr><td>{site}</td><td><ul><li>{rock}</li><li>glass</li></ul></td></tr>"
+        for site, rock in (("Antrim", "tholeiite"), ("Staffa", "olivine"))
+    )
+    table = f"<table><tr><th>Site</th><th>Rocks</th></tr>{rows}</table>"
+    article = read(f"<article><h1>Basalt columns</h1>{PROSE}{table}{PROSE}</article>", extractor)
+    tables = [article.text[start:end] for start, end, _ in article.structures]
+    assert tables == ["Site: Antrim; Rocks: tholeiite glass\nSite: Staffa; Rocks: olivine glass"]

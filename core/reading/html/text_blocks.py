@@ -5,7 +5,7 @@ Blocks are paragraphs, headings, list items, tables and code.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import lxml.html
@@ -36,6 +36,11 @@ _WITHIN_CELLS = _BLOCKS - {
     "caption",
 }
 """Elements that reveal a layout table. Its cells are read like other parts of the page."""
+_WITHIN_HEADED_CELLS = frozenset({
+    "article", "aside", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "header", "main", "nav", "pre", "section",
+    "table",
+})  # fmt: skip
+"""Elements that make a layout table of one with heads. Cells of a data table may have lists."""
 _LEAST_LOOSE = 40
 """Characters of a text in no element that make a paragraph of it."""
 
@@ -146,9 +151,11 @@ def block_text(root: lxml.html.HtmlElement) -> str:
     return write_blocks(page_blocks(root))
 
 
-def is_laid_out(table: lxml.html.HtmlElement, within_cells: Collection[str] = _WITHIN_CELLS) -> bool:
+def is_laid_out(table: lxml.html.HtmlElement) -> bool:
     """Whether a table's cells hold parts of a page, as in a layout."""
-    return any(inner.tag in within_cells for inner in table.iterdescendants())
+    headed = next(table.iter("th"), None) is not None
+    parts = _WITHIN_HEADED_CELLS if headed else _WITHIN_CELLS
+    return any(inner.tag in parts for inner in table.iterdescendants())
 
 
 def cells(row: lxml.html.HtmlElement) -> Iterator[tuple[lxml.html.HtmlElement, str]]:

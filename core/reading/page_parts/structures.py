@@ -32,11 +32,6 @@ _MIN_WORDS = 3
 """Words below which a table is only a line of the page."""
 _ANYWHERE, _MAX_TRIES = 12, 20
 """Words from which a structure is located inside a line too, and the number of tries."""
-_PARTS = frozenset({
-    "article", "aside", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "header", "main", "nav", "pre", "section",
-    "table",
-})  # fmt: skip
-"""Elements that turn a table with heads into a layout table. Cells of a data table may have lists."""
 _WORD, _COUNT = re.compile(r"\w+"), re.compile("[0-9]{1,6}")
 _LETTERS = re.compile(r"(?<!\S)[^\W\d_]{2,}[,.;:!?)]*(?!\S)")
 
@@ -191,9 +186,7 @@ def _table(table: lxml.html.HtmlElement) -> Structure | None:
     It has two rows and two columns or more, and no parts of the page in its cells.
     """
     marked = next(table.iter("th"), None) is not None
-    if table.get("role") in ("presentation", "none") or (
-        is_laid_out(table, _PARTS) if marked else is_laid_out(table)
-    ):
+    if table.get("role") in ("presentation", "none") or is_laid_out(table):
         return None
     trs = [(row, list(cells(row))) for row in table.iter("tr")]
     if not marked and any(len(text) > _LONGEST_CELL for _, row in trs for _, text in row):
