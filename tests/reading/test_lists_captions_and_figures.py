@@ -60,6 +60,13 @@ def test_a_news_article_keeps_its_lists(around: str, after: str) -> None:
     assert article.text.index("Take these things") < article.text.index(TOOLS[0])
 
 
+@pytest.mark.parametrize("around", ["<div>{}</div>", "<section>{}</section>", "<article>{}</article>"])
+def test_a_list_under_a_heading_beside_the_text_is_read(around: str) -> None:
+    items = "".join(f"<li>{tool}</li>" for tool in TOOLS)
+    text = read(around.format(f"<h1>Basalt columns</h1>{PROSE}<h2>Tools</h2><ul>{items}</ul>")).text
+    assert all(tool in text for tool in TOOLS)
+
+
 def test_links_to_share_a_page_are_not_read_as_a_list() -> None:
     links = "".join(f"<li><a href=/{name}>{name}</a></li>" for name in ("Mastodon", "Bluesky", "Printer"))
     text = read(f"<div><h1>Basalt columns</h1>{PROSE}{PROSE}<ul>{links}</ul></div>").text

@@ -18,6 +18,7 @@ from core.reading.page_parts.block_words import WORDS
 _LISTS = frozenset({"dl", "ol", "ul"})
 _PARAGRAPHS = frozenset({"article", "body", "div", "main", "p", "section", "td"})
 """Elements around the text of a paragraph, which need not be marked as one."""
+_HEADINGS = frozenset({"h2", "h3", "h4", "h5", "h6"})
 _COLONS = (":", "：")
 _LIKE_ITS_PARAGRAPH = 0.95
 """Score of a list, as a share of its paragraph's."""
@@ -30,8 +31,8 @@ Ranges = Sequence[tuple[int, int]]
 def introduced_lists(blocks: Sequence[Block]) -> Ranges:
     """Return the first blocks of introduced lists, and the blocks after them.
 
-    A paragraph directly above a list introduces it if it ends with a colon, or if no item is a link. Lists of links
-    without a colon are often those to share a page.
+    A paragraph directly above a list introduces it if it ends with a colon, or if no item is a link. A heading may stand
+    between them, and is then the first block. Lists of links without a colon are often those to share a page.
     """
     ranges: list[tuple[int, int]] = []
     number = 1
@@ -43,8 +44,11 @@ def introduced_lists(blocks: Sequence[Block]) -> Ranges:
         end = number
         while end < len(blocks) and _is_inside(blocks[end].element, outer):
             end += 1
-        colon = blocks[number - 1].text.endswith(_COLONS)
-        if colon or not any(block.linked for block in blocks[number:end]):
+        headed = blocks[number - 1].element.tag in _HEADINGS
+        linked = any(block.linked for block in blocks[number:end])
+        if headed and not linked and _is_between(blocks[number - 2 : number]):
+            ranges.append((number - 1, end))
+        elif not headed and (not linked or blocks[number - 1].text.endswith(_COLONS)):
             ranges.append((number, end))
         number = max(end, number + 1)
     return ranges
@@ -95,12 +99,19 @@ def _ending(line: str) -> tuple[str, ...]:
 
 def _list_below(before: Block, block: Block) -> lxml.html.HtmlElement | None:
     """Return the list that begins with a block below a paragraph, or None."""
-    if before.element.tag not in _PARAGRAPHS:
+    if before.element.tag not in _PARAGRAPHS | _HEADINGS:
         return None
     element, parents = block.element, (before.element, before.element.getparent())
     while element is not None and element.getparent() not in parents:
         element = element.getparent()
     return element if element is not None and element.tag in _LISTS else None
+
+
+def _is_between(blocks: Sequence[Block]) -> bool:
+    """Whether the second of two blocks stands beside a paragraph, the first one."""
+    if len(blocks) < 2 or blocks[0].element.tag not in _PARAGRAPHS:
+        return False
+    return blocks[0].element.getparent() is blocks[1].element.getparent()
 
 
 def _is_inside(element: lxml.html.HtmlElement | None, outer: lxml.html.HtmlElement) -> bool:

@@ -64,6 +64,8 @@ _BY = re.compile(
     re.IGNORECASE,
 )
 _HOST = re.compile(r"https?://(?:www\.)?([^/:?#]+)")
+_BELOW_ROOT = re.compile(r"https?://[^/]+/+[^/?#]")
+"""An address that is no front page, whose title is the site's name with a motto."""
 _ARTICLES = re.compile(
     r"(?:article|posting|report|webpage|book|recipe|review|howto|faqpage|newsmedia)$", re.IGNORECASE
 )
@@ -175,6 +177,9 @@ def _title(html: str, linked: str, meta: str, site: str, url: str) -> str:
         before, separator, after = title.rpartition(divider)
         if separator and before.strip() and _is_site_name(after, site, url):
             return before.strip()
+        before, _, after = title.partition(divider)
+        if after.strip() and _BELOW_ROOT.match(url) and _is_site_name(before, site, url):
+            return after.strip()
     return title or heading
 
 
