@@ -73,6 +73,21 @@ def test_links_to_share_a_page_are_not_read_as_a_list() -> None:
     assert "Mastodon" not in text
 
 
+@pytest.mark.parametrize("above", ["Related posts:", "You might also like:"])
+def test_links_to_other_pages_are_not_read_as_an_introduced_list(above: str) -> None:
+    links = "".join(f"<li><a href=/{number}>Volcano {number}</a></li>" for number in range(4))
+    text = read(f"<div><h1>Basalt columns</h1>{PROSE}{PROSE}<p>{above}</p><ul>{links}</ul></div>").text
+    assert "Volcano 2" not in text
+
+
+def test_tabs_are_not_read_as_a_list() -> None:
+    tabs = "".join(f"<li>{name}</li>" for name in ("Antrim", "Staffa", "Garni"))
+    text = read(
+        f"<div><h1>Basalt columns</h1>{PROSE}<p>Choose a place:</p><ul role=tablist>{tabs}</ul></div>"
+    ).text
+    assert "Staffa" not in text
+
+
 FORMS = {
     "a caption": f"<table><caption>{CAPTION}</caption>{ROWS}</table>",
     "a caption without an end": f"<table><caption>{CAPTION}{ROWS}</table>",
@@ -95,8 +110,11 @@ def test_a_caption_is_the_first_line_of_its_table(form: str, around: str, extrac
     assert article.text.count(CAPTION) == 1
 
 
-def test_hidden_and_empty_captions_are_no_lines() -> None:
-    hidden = f'<table><caption style="display:none">{CAPTION}</caption>{ROWS}</table>'
+@pytest.mark.parametrize(
+    "attribute", ['style="display:none"', 'class="visually-hidden"', 'class="table sr-only"']
+)
+def test_hidden_and_empty_captions_are_no_lines(attribute: str) -> None:
+    hidden = f"<table><caption {attribute}>{CAPTION}</caption>{ROWS}</table>"
     empty = f"<table><caption>&nbsp;</caption>{ROWS}</table>"
     article = read(f"<article><h1>Basalt columns</h1>{PROSE}{hidden}{PROSE}{empty}</article>")
     assert CAPTION not in article.text

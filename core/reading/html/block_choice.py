@@ -110,7 +110,7 @@ class KnownPage:
             return Choice(next(filter(None, articles), ""), "trafilatura")
         words = self.words.words
         scores = _scores(block_features(self.blocks, self.words, candidates, self.shares))
-        lists = introduced_lists(self.blocks)
+        lists = introduced_lists(self.blocks, self.words)
         scores = raise_scores(_levelled(scores, self.blocks), lists)
         keep = kept(scores, words)
         expected = _expected_f1(scores, words, keep)

@@ -13,13 +13,18 @@ import lxml.html
 from numpy.typing import NDArray
 
 from core.reading.html.text_blocks import Block, write_blocks
-from core.reading.page_parts.block_words import WORDS
+from core.reading.page_parts.block_words import SAYS, WORDS, BlockWords
 
 _LISTS = frozenset({"dl", "ol", "ul"})
 _PARAGRAPHS = frozenset({"article", "body", "div", "main", "p", "section", "td"})
 """Elements around the text of a paragraph, which need not be marked as one."""
 _HEADINGS = frozenset({"h2", "h3", "h4", "h5", "h6"})
 _COLONS = (":", "：")
+_CONTROLS = frozenset(
+    {"listbox", "menu", "menubar", "navigation", "radiogroup", "tablist", "toolbar", "tree"}
+)
+"""Roles of lists that operate a page."""
+_RELATED = list(SAYS).index("related")
 _LIKE_ITS_PARAGRAPH = 0.95
 """Score of a list, as a share of its paragraph's."""
 _MIN_SCORE, _ENDING = 0.5, 8
@@ -28,11 +33,12 @@ _MIN_SCORE, _ENDING = 0.5, 8
 Ranges = Sequence[tuple[int, int]]
 
 
-def introduced_lists(blocks: Sequence[Block]) -> Ranges:
+def introduced_lists(blocks: Sequence[Block], words: BlockWords) -> Ranges:
     """Return the first blocks of introduced lists, and the blocks after them.
 
     A paragraph directly above a list introduces it if it ends with a colon, or if no item is a link. A heading may stand
-    between them, and is then the first block. Lists of links without a colon are often those to share a page.
+    between them, and is then the first block. Lists of links without a colon are often those to share a page, and those
+    below words such as "related" lead to other pages.
     """
     ranges: list[tuple[int, int]] = []
     number = 1
@@ -46,9 +52,10 @@ def introduced_lists(blocks: Sequence[Block]) -> Ranges:
             end += 1
         headed = blocks[number - 1].element.tag in _HEADINGS
         linked = any(block.linked for block in blocks[number:end])
+        colon = blocks[number - 1].text.endswith(_COLONS) and not words.said[number - 1, _RELATED]
         if headed and not linked and _is_between(blocks[number - 2 : number]):
             ranges.append((number - 1, end))
-        elif not headed and (not linked or blocks[number - 1].text.endswith(_COLONS)):
+        elif not headed and (colon or not linked):
             ranges.append((number, end))
         number = max(end, number + 1)
     return ranges
@@ -104,7 +111,9 @@ def _list_below(before: Block, block: Block) -> lxml.html.HtmlElement | None:
     element, parents = block.element, (before.element, before.element.getparent())
     while element is not None and element.getparent() not in parents:
         element = element.getparent()
-    return element if element is not None and element.tag in _LISTS else None
+    if element is None or element.tag not in _LISTS or element.get("role") in _CONTROLS:
+        return None
+    return element
 
 
 def _is_between(blocks: Sequence[Block]) -> bool:

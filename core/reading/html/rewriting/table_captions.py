@@ -12,6 +12,10 @@ _CAPTION_END = re.compile(r"</caption\s*>|(?=</?(?:thead|tbody|tfoot|tr|td|th|co
 """The end of a caption, whose end tag may be missing."""
 _STRUCTURE = re.compile(r"</?(?:h[1-6]|table|thead|tbody|tfoot|tr|td|th)\b[^<>]*>", re.IGNORECASE)
 """Tags that would make a layout table of the caption's table, or end its row."""
+_UNSEEN = re.compile(
+    r"\b(?:sr-only|visually-?hidden|screen-reader(?:-text|-only)?|u-hidden|offscreen)\b", re.IGNORECASE
+)
+"""Classes of texts that only screen readers speak."""
 _TAG, _WORD = re.compile("<[^<>]*>"), re.compile(r"\w")
 
 
@@ -78,6 +82,6 @@ def _figure(figure: str, lowered: str) -> str:
 
 def _row(attributes: str, text: str) -> str:
     """Return a caption as the head of its table, with the attributes that may hide it."""
-    if not _WORD.search(_TAG.sub(" ", text)):
+    if _UNSEEN.search(attributes) or not _WORD.search(_TAG.sub(" ", text)):
         return ""
     return f"<thead><tr{attributes}><td>{_STRUCTURE.sub(' ', text)}</td></tr></thead>"
