@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import lxml.html
 from lxml import etree
@@ -57,6 +58,9 @@ _FLOWING = frozenset({
     "a", "b", "button", "code", "em", "h1", "h2", "h3", "h4", "h5", "h6", "i", "label", "p", "pre", "small", "span", "strong",
 })  # fmt: skip
 """Elements within whose lines an unknown element stands."""
+_HYPHENED: Any = etree.XPath("descendant::*[contains(name(), '-')]")
+_LEAST_HELD = 200
+"""Characters in elements of a site's own below which their share of the text is not asked."""
 _UNSPOKEN = frozenset({"noscript", "script", "style", "template", "title"})
 _PROLOGUE = re.compile(r"^\s*<\?xml[^>]*>")
 # lxml's own lookup asks a Python function for the class of every touched element, a tenth of an extraction's
@@ -218,15 +222,17 @@ def _divide_custom_elements(tree: lxml.html.HtmlElement) -> None:
     Text may stand beside such an element, which is then a part of a line. Pages with few of them have other paragraphs,
     and the scores of blocks have learned from those.
     """
-    lengths = {
-        element: _own_length(element) for element in tree.iter(etree.Element) if element.tag not in _UNSPOKEN
-    }
-    own = [element for element in lengths if "-" in element.tag]
-    if 2 * sum(map(lengths.__getitem__, own)) <= sum(lengths.values()):
+    own: list[lxml.html.HtmlElement] = _HYPHENED(tree)
+    held = sum(map(_own_length, own))
+    if held < _LEAST_HELD:
         return
-    for element in own:
-        above = element.getparent()
-        if above is not None and above.tag not in _FLOWING and not lengths.get(above, 0):
+    elements = (element for element in tree.iter(etree.Element) if element.tag not in _UNSPOKEN)
+    if 2 * held <= sum(map(_own_length, elements)):
+        return
+    parents = {element: above for element in own if (above := element.getparent()) is not None}
+    with_text = {above for above in set(parents.values()) if above.tag in _FLOWING or _own_length(above)}
+    for element, above in parents.items():
+        if above not in with_text:
             element.tag = "div"
 
 
