@@ -96,6 +96,7 @@ FORMS = {
     "a figure with its caption below": (
         f"<figure class=wp-block-table><table>{ROWS}</table><figcaption>{CAPTION}</figcaption></figure>"
     ),
+    "a Turkish capital above": f"<p>İstanbul İzmir</p><table><caption>{CAPTION}</caption>{ROWS}</table>",
     "capitals": f"<TABLE><CAPTION>{CAPTION}</CAPTION>{ROWS}</TABLE>",
 }
 

@@ -182,7 +182,7 @@ def rewrite_markup(html: str, classes: Mapping[str, str] = MappingProxyType({}))
     html = _JOINT.sub(_parted, _drop_marks(html))
     lowered = html.lower()
     if "<caption" in lowered or ("<figure" in lowered and ("<table" in lowered or "<pre" in lowered)):
-        html = write_captions(html, lowered)
+        html = write_captions(html)
         lowered = html.lower()
     steps = [step for cues, step in _STEPS if any(cue in lowered for cue in cues)]
     if "shadowroot" in lowered and _SHADOW.search(lowered):

@@ -19,18 +19,22 @@ _UNSEEN = re.compile(
 _TAG, _WORD = re.compile("<[^<>]*>"), re.compile(r"\w")
 
 
-def write_captions(html: str, lowered: str) -> str:
+def write_captions(html: str) -> str:
     """Return markup in which captions of tables are rows.
 
     A figure with tables or preformatted text is no picture, and becomes a division. The caption of its one table is a row
-    too. `lowered` is the markup in lower case, of equal length. It takes linear time.
+    too. It takes linear time.
     """
-    if len(lowered) != len(html):
-        return html
+    lowered = _lowered(html)
     if _FIGURE in lowered:
         html = _without_figures(html, lowered)
-        lowered = html.lower()
+        lowered = _lowered(html)
     return _with_rows(html, lowered) if _CAPTION in lowered else html
+
+
+def _lowered(html: str) -> str:
+    """Return markup in lower case, of equal length. Of all letters, only this one would become two characters."""
+    return html.replace("\u0130", "i").lower()
 
 
 def _with_rows(html: str, lowered: str) -> str:
@@ -76,7 +80,7 @@ def _figure(figure: str, lowered: str) -> str:
         row = _row(figure[start + len(_FIGCAPTION) : opened], figure[opened + 1 : end])
         closed = lowered.find(">", end) + 1
         inside = figure[len(_FIGURE) : start] + figure[closed : lowered.rfind("</figure")]
-    table = inside.find(">", inside.lower().find(_TABLE)) + 1
+    table = inside.find(">", _lowered(inside).find(_TABLE)) + 1
     return f"<div{inside[:table]}{row}{inside[table:]}</div>"
 
 
