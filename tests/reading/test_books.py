@@ -34,17 +34,15 @@ def test_text_that_a_style_sheet_raises_is_raised() -> None:
     assert read(book).text == "The oak¹ has 10⁶ cells and H₂O."
 
 
-def test_table_of_a_book_names_its_columns_below_its_caption() -> None:
+def test_table_of_a_book_has_its_caption_and_names_its_columns() -> None:
     table = (
         "<table><caption>Yields of 1848</caption><thead><tr><th>Crop</th><th>Yield</th></tr></thead>"
         "<tbody><tr><td>Rye</td><td>41</td></tr><tr><td>Oats</td><td>30</td></tr></tbody></table>"
     )
     article = read(epub({"One": f"<p>Before.</p>{table}<p>After.</p>"}))
-    assert (
-        article.text == "Before.\n\nYields of 1848\n\nCrop: Rye; Yield: 41\nCrop: Oats; Yield: 30\n\nAfter."
-    )
-    rows = "Crop: Rye; Yield: 41\nCrop: Oats; Yield: 30"
-    assert [article.text[start:end] for start, end, _ in article.structures] == [rows]
+    assert article.text == "Before.\n\nYields of 1848\nCrop: Rye; Yield: 41\nCrop: Oats; Yield: 30\n\nAfter."
+    whole = "Yields of 1848\nCrop: Rye; Yield: 41\nCrop: Oats; Yield: 30"
+    assert [article.text[start:end] for start, end, _ in article.structures] == [whole]
 
 
 @pytest.mark.parametrize(

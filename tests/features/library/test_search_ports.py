@@ -97,7 +97,8 @@ async def test_question_is_answered_from_a_collection_with_its_page(
     assert passage_at_url(first.url) == (DEFAULT_COLLECTION, passage_id("mills", 0, run.index.embedder))
     assert "four metres" in run.text
     assert {hit.collection for hit in run.hits} == {DEFAULT_COLLECTION}
-    assert Phase.SEARCH in {usage.phase for usage in run.model_usage}, "the query was embedded"
+    # The search and the ranking need the same vector: the first computes it, and the other finds it in the cache.
+    assert {usage.phase for usage in run.model_usage} & {Phase.SEARCH, Phase.EMBED}, "the query was embedded"
 
 
 async def test_vectors_that_the_collection_holds_are_not_computed_again(tmp_path: Path) -> None:
