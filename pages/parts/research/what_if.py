@@ -1,7 +1,10 @@
 """The strip “What if” at the lower edge of the window: the three settings that matter most, and what they change."""
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import partial
+from math import inf
+from time import monotonic
 
 import streamlit as st
 from htpy import span
@@ -11,11 +14,13 @@ from core.run.state import Run
 from core.text.sanitize import pluralize
 from pages.parts import markup, widgets
 from pages.parts.sidebar.knob_control import KNOB, control, key
-from pages.parts.sidebar.number_control import forget_typed
+from pages.parts.sidebar.number_control import SETTLING, forget_typed
 
 SETTINGS = ("rank.top_k", "rank.strategy", "chunk.size")
 """The settings of the strip. The sidebar has them too, with all others."""
 PREFIX = "strip"
+GIVEN = "strip_given"
+"""Session key: the values that the controls of the strip were given."""
 OPENED = "strip_opened"
 """Session key: whether the strip of a phone shows its settings."""
 
@@ -48,7 +53,7 @@ def _toggle() -> None:
 
 def _setting(parameter: Parameter, run: Run, moved: Callable[[str], object], *, tunable: bool) -> None:
     """Draw a setting with the value of the sidebar's control. A change sets that control."""
-    st.session_state[key(parameter, PREFIX)] = st.session_state[key(parameter)]
+    _follow(key(parameter, PREFIX), st.session_state[key(parameter)])
     taken = partial(_take, parameter, moved)
     control(parameter, run=run, prefix=PREFIX, alone=True, on_change=taken, disabled=not tunable, help=None)
 
@@ -78,8 +83,41 @@ def values() -> str:
     return ", ".join((pluralize(count[1], "passage"), *texts))
 
 
+@dataclass
+class _Given:
+    """The value that a control of the strip was given last, and when each one before it was replaced."""
+
+    last: object = None
+    replaced: dict[object, float] = field(default_factory=dict)
+
+
+def _follow(name: str, value: object) -> None:
+    """Set a control of the strip to the value of the sidebar's."""
+    given = _given(name)
+    before = st.session_state.get(name)
+    if before not in (None, value):
+        given.replaced |= dict.fromkeys((before, given.last), monotonic())
+        given.replaced.pop(value, None)
+    given.last = value
+    st.session_state[name] = value
+
+
+def _given(name: str) -> _Given:
+    given: _Given = st.session_state.setdefault(GIVEN, {}).setdefault(name, _Given())
+    return given
+
+
 def _take(parameter: Parameter, moved: Callable[[str], object]) -> None:
-    """Set the sidebar's control to the value of the strip's."""
+    """Set the sidebar's control to the value of the strip's.
+
+    With the next move of the sidebar's control, a browser sends the value that the strip had before the last one. That
+    would take the move back.
+    """
+    name = key(parameter, PREFIX)
+    given = _given(name)
+    if monotonic() - given.replaced.get(st.session_state[name], -inf) < SETTLING:
+        return
+    given.replaced.clear()
     forget_typed()
-    st.session_state[key(parameter)] = st.session_state[key(parameter, PREFIX)]
+    st.session_state[key(parameter)] = st.session_state[name]
     moved(key(parameter))
