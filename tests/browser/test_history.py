@@ -83,7 +83,7 @@ def test_pages_and_articles_are_one_entry_each(answered: App) -> None:
     expect(answered.page).to_have_url(re.compile("/library"))
     answered.back()
     expect(answered.page).to_have_url(re.compile("/evaluate"))
-    expect(answered.keyed("new_experiment")).to_be_visible()
+    expect(answered.keyed("evaluate_head")).to_be_visible()
 
     answered.keyed("nav_more").get_by_role("button").click()
     answered.page.get_by_role("link", name="Handbook", exact=True).click()
