@@ -6,14 +6,13 @@ from pathlib import Path
 import pytest
 
 from core.config.knobs import Knobs, ReadKnobs, SearchKnobs
-from core.config.settings import Settings
 from core.followups import read_more, search_more
 from core.model import SkipReason
 from core.pipeline import research
 from core.run import events as e
 from core.run.state import Run, RunStatus
 from core.runtime.engine import Engine
-from tests.faults.world import Site
+from tests.faults.world import Site, engine_over
 from tests.services.loopback import Reply, html_reply, json_reply
 
 pytestmark = pytest.mark.slow
@@ -32,14 +31,7 @@ def site() -> Iterator[Site]:
 
 @pytest.fixture
 async def engine(tmp_path: Path, site: Site) -> AsyncIterator[Engine]:
-    settings = Settings(
-        data=tmp_path,
-        ollama_url="",
-        searxng_url=site.url,
-        fetch_allowlist=f"127.0.0.1:{site.port}",
-        workers=1,
-    )
-    async with Engine(settings) as engine:
+    async with engine_over(site, tmp_path) as engine:
         yield engine
 
 

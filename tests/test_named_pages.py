@@ -7,13 +7,12 @@ from pathlib import Path
 import pytest
 
 from core.config.knobs import Knobs, ReadKnobs, SearchKnobs, SearchScope
-from core.config.settings import Settings
 from core.followups import search_more
 from core.model import AnswerFrom, Author, Turn
 from core.pipeline import research
 from core.run.state import Run, RunStatus
 from core.runtime.engine import Engine
-from tests.faults.world import Site
+from tests.faults.world import Site, engine_over
 from tests.services.loopback import json_reply
 
 pytestmark = pytest.mark.slow
@@ -29,14 +28,7 @@ def site() -> Iterator[Site]:
 
 @pytest.fixture
 async def engine(tmp_path: Path, site: Site) -> AsyncIterator[Engine]:
-    settings = Settings(
-        data=tmp_path,
-        ollama_url="",
-        searxng_url=site.url,
-        fetch_allowlist=f"127.0.0.1:{site.port}",
-        workers=1,
-    )
-    async with Engine(settings) as engine:
+    async with engine_over(site, tmp_path) as engine:
         yield engine
 
 

@@ -20,9 +20,11 @@ from core.adapters.web.extraction_pool import ExtractionPool
 from core.adapters.web.networks import AddressAllowlist
 from core.adapters.web.safe_client import SafeWeb
 from core.config.knobs import ChunkKnobs, EmbedKnobs, Knobs, PlanKnobs, ReadKnobs, SearchKnobs
+from core.config.settings import Settings
 from core.model import AnswerKind
 from core.ports import Ports
 from core.run.state import Run, RunStatus
+from core.runtime.engine import Engine
 from tests.hostile.words import LONG
 from tests.loopback import TLS
 from tests.services.loopback import Loopback, Reply, Request, html_reply, json_reply
@@ -63,6 +65,14 @@ class Site(Loopback):
             for n in (1, 2, 3)
         ]
         return json_reply({"results": rows})
+
+
+def engine_over(site: Site, folder: Path) -> Engine:
+    """An engine that searches and reads this site alone."""
+    allowed = f"127.0.0.1:{site.port}"
+    return Engine(
+        Settings(data=folder, ollama_url="", searxng_url=site.url, fetch_allowlist=allowed, workers=1)
+    )
 
 
 @dataclass
