@@ -78,11 +78,8 @@ async def search(
             emit(PhaseStarted(Phase.SEARCH))
         emit(SearchStarted(query))
         try:
-            opened = query.author is Author.PERSON and (query.text,) == addresses_in(query.text)
-            found = (
-                _page_at(query.text) if opened and opens_addresses(knobs) else await port(query.text, knobs)
-            )
-            reply = _without_user_info(found)
+            named_page = _named_page(query, knobs)
+            reply = _without_user_info(named_page or await port(query.text, knobs))
         except SearchFailed as error:
             emit(QueryFailed(query, error.message, error.hint))
             return error
@@ -118,8 +115,12 @@ async def search(
             emit(PhaseEnded(Phase.SEARCH))
 
 
-def _page_at(address: str) -> SearchReply:
-    return SearchReply(backend="", results=(Result(url=address, title="", snippet="", rank=1),))
+def _named_page(query: Query, knobs: SearchKnobs) -> SearchReply | None:
+    """Return the page whose address a person gave as a query, or None for any other query."""
+    is_address = query.author is Author.PERSON and (query.text,) == addresses_in(query.text)
+    if not is_address or not opens_addresses(knobs):
+        return None
+    return SearchReply(backend="", results=(Result(url=query.text, title="", snippet="", rank=1),))
 
 
 def _without_user_info(reply: SearchReply) -> SearchReply:

@@ -223,11 +223,11 @@ def _divide_custom_elements(tree: lxml.html.HtmlElement) -> None:
     and the scores of blocks have learned from those.
     """
     own: list[lxml.html.HtmlElement] = _HYPHENED(tree)
-    held = sum(map(_own_length, own))
-    if held < _LEAST_HELD:
+    in_own = sum(map(_own_length, own))
+    if in_own < _LEAST_HELD:
         return
     elements = (element for element in tree.iter(etree.Element) if element.tag not in _UNSPOKEN)
-    if 2 * held <= sum(map(_own_length, elements)):
+    if 2 * in_own <= sum(map(_own_length, elements)):
         return
     parents = {element: above for element in own if (above := element.getparent()) is not None}
     with_text = {above for above in set(parents.values()) if above.tag in _FLOWING or _own_length(above)}

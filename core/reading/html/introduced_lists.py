@@ -92,10 +92,10 @@ def with_lists(
         return article
     lines = article.split("\n")
     endings = [_ending(line) for line in lines]
-    number = Counter(endings)
+    occurrences = Counter(endings)
     for start, end in missing:
         ending = _ending(blocks[start - 1].text)
-        if number[ending] == 1:
+        if occurrences[ending] == 1:
             lines[endings.index(ending)] += "\n" + write_blocks(blocks[start:end])
     return "\n".join(lines)
 
@@ -117,7 +117,7 @@ def _list_below(before: Block, block: Block) -> lxml.html.HtmlElement | None:
 
 
 def _is_between(blocks: Sequence[Block]) -> bool:
-    """Whether the second of two blocks stands beside a paragraph, the first one."""
+    """Check that the second block is a sibling of the first, a paragraph."""
     if len(blocks) < 2 or blocks[0].element.tag not in _PARAGRAPHS:
         return False
     return blocks[0].element.getparent() is blocks[1].element.getparent()

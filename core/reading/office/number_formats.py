@@ -21,7 +21,7 @@ PLAIN_FRACTION = 13, "# #/##"
 _NO_TIME = re.compile(r"[0#?a-z]", re.IGNORECASE)
 """Signs of a format of numbers, and letters that a format of times would quote."""
 _UNITS = frozenset("年月日년월일гr")
-"""What stands behind a year, month or day, as "day" or "year" in a language."""
+"""Names of units after a year, month or day."""
 _MARKS = " .,/-"
 _OF_DAYS = frozenset("YMDW")
 _MONTHS = (
@@ -159,8 +159,8 @@ def _calendar(number: int, *, from_1904: bool) -> dict[str, object]:
         year, month, day, weekday = (1900, 2, 29, 2) if number else (1900, 1, 0, 5)
     else:
         epoch = _EPOCH_1904 if from_1904 else _EPOCH + timedelta(days=number < _LEAP_DAY)
-        found = epoch + timedelta(days=number)
-        year, month, day, weekday = found.year, found.month, found.day, found.weekday()
+        shown = epoch + timedelta(days=number)
+        year, month, day, weekday = shown.year, shown.month, shown.day, shown.weekday()
     return {"Y": year, "M": month, "D": day, "month": _MONTHS[month - 1], "weekday": _WEEKDAYS[weekday]}
 
 
@@ -232,13 +232,13 @@ def cell_formats(codes: dict[int, str], cells: Sequence[int]) -> dict[int, TimeF
     `codes` are the formats that the file declares, `cells` the number of the format of each style.
     """
     known: dict[int, TimeFormat | None] = {}
-    found: dict[int, TimeFormat] = {}
+    formats: dict[int, TimeFormat] = {}
     for style, number in enumerate(cells):
         if number not in known:
             known[number] = time_format(codes.get(number, _BUILT_IN.get(number, "")))
         if (form := known[number]) is not None:
-            found[style] = form
-    return found
+            formats[style] = form
+    return formats
 
 
 def _sections(code: str) -> list[list[re.Match[str]]]:
@@ -335,8 +335,8 @@ def plain_code(code: str) -> str:
 
 
 def _condition(tokens: Sequence[re.Match[str]]) -> str:
-    found = next((token for token in tokens if token["condition"]), None)
-    return f"{found['condition']}{_limit(found['limit']):g}" if found else ""
+    condition = next((token for token in tokens if token["condition"]), None)
+    return f"{condition['condition']}{_limit(condition['limit']):g}" if condition else ""
 
 
 def _plain(tokens: Sequence[re.Match[str]]) -> Iterator[str]:
@@ -376,7 +376,7 @@ def shown_number(value: str, code: str, *, from_1904: bool = False) -> str:
 
 
 def struck_code(number: int, code: str | None) -> str | None:
-    """Return a format that marks what it shows as struck through, as Markdown does, or None for an unknown one."""
+    """Return a format with Markdown marks for struck text, or None for an unknown format."""
     code = code or _BUILT_IN.get(number) or _BUILT_IN_NUMBERS.get(number)
     if code is None or len(code) > _LONGEST // 5 or _CONDITION_SIGN.search(code):
         return None

@@ -189,7 +189,7 @@ def _formats(stream: bytes) -> tuple[Mapping[int, TimeFormat], bool]:
 
 
 def _texts(kind: int, data: bytes, formats: Mapping[int, TimeFormat], *, from_1904: bool) -> bytes:
-    """Return the cells of a record, of which one or more became texts, or nothing if none did."""
+    """Return the cells of a record with texts for dates, or b"" if no cell has one."""
     cells: list[tuple[int, int, float]] = []
     row, column = struct.unpack_from("<HH", data)
     if kind == _MULRK:

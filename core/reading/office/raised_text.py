@@ -23,7 +23,7 @@ _BREAKS = ("line-break", "tab", "s", "p", "h")
 _COUNTED = ("vertAlign", "position", "vanish")
 """Properties of a run of a Word document that count here."""
 _MARKED_START, _MARKED_END = re.compile(r"^(\s*)"), re.compile(r"(?<!\s)(\s*)$")
-"""Where the marks of a struck text stand: beside its words."""
+"""The places of the marks of a struck text, inside its white space."""
 _HALF_POINTS = 4
 """Least displacement from the line, in half points, of text that is raised by its position."""
 

@@ -101,7 +101,7 @@ def order_shapes(slide: Any) -> None:
 
 
 def _in_order(boxes: Sequence[_Box]) -> list[int]:
-    """Return the numbers of boxes in an order in which none comes before one that precedes it."""
+    """Return the numbers of boxes in reading order, each after those that precede it."""
     before = {
         number: {other for other, above in enumerate(boxes) if other != number and above.precedes(box)}
         for number, box in enumerate(boxes)
@@ -115,7 +115,7 @@ def _in_order(boxes: Sequence[_Box]) -> list[int]:
 
 
 def _box(shape: Any) -> _Box | None:
-    """Return the place of a shape that has one of its own and is no title."""
+    """Return the position of a shape, or None for a title or a shape without a position."""
     if local(shape) not in _SHAPES:
         return None
     place = shape.find("{*}xfrm")

@@ -32,8 +32,8 @@ def paragraph_ends(text: str, page: Any) -> Pairs:
         if words := line.strip():
             first = start + line.index(words[0])
             step = max(1, (len(words) - 1) // (_SAMPLES - 1))
-            seen = [_size_and_line(page, place) for place in range(first, first + len(words), step)]
-            lines.append((words, median(size for size, _ in seen), median(base for _, base in seen)))
+            samples = [_size_and_line(page, place) for place in range(first, first + len(words), step)]
+            lines.append((words, median(size for size, _ in samples), median(base for _, base in samples)))
         start += len(line) + len(_LINE_END)
     usual = Counter(round(size, 1) for _, size, _ in lines).most_common(1)
     by_size = bool(usual) and usual[0][1] >= _USUAL * len(lines)

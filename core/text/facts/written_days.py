@@ -21,7 +21,7 @@ _MONTHS = {
     11: "november nov novembre noviembre novembro listopada listopadu ноября kasım",
     12: "december dec dezember dez décembre déc decembre diciembre dic dicembre dezembro desember des grudnia prosince декабря aralık",
 }  # fmt: skip
-"""Names of the months in some languages, as they are written beside a day."""
+"""Names of the months in some languages, in the form used beside a day."""
 _MONTH = {name: month for month, names in _MONTHS.items() for name in names.split()}
 _YEAR = "(?:199[5-9]|20[0-9]{2})"
 _END = r"(?=[T ]\d\d:\d\d|[.,;]?(?:\s|$)|[)\]|–—•·,;:\"'»”’](?!\d))"
@@ -54,12 +54,12 @@ def written_day(text: str, language: str = "") -> date | None:
     A month or a year alone is no day, nor is a number of a version or a part. The day comes before the month, unless only
     the other order is one, or the text is in a `language` (a tag of HTML) in which the month comes before a slash.
     """
-    found = (
+    days = (
         _numeric(text, month_first=language.lower() in _MONTH_FIRST),
-        _from(_CJK.search(text), 1, 2, 3),
+        _cjk(text),
         _named(text),
     )
-    return min(filter(None, found), default=(0, None))[1]
+    return min(filter(None, days), default=(0, None))[1]
 
 
 def _numeric(text: str, *, month_first: bool) -> tuple[int, date] | None:
@@ -90,14 +90,15 @@ def _named(text: str) -> tuple[int, date] | None:
     return None
 
 
-def _from(match: re.Match[str] | None, year: int, month: int, day: int) -> tuple[int, date] | None:
-    found = match and _day(int(match[year]), int(match[month]), int(match[day]))
-    return (match.start(), found) if match and found else None
+def _cjk(text: str) -> tuple[int, date] | None:
+    match = _CJK.search(text)
+    day = match and _day(*map(int, match.groups()))
+    return (match.start(), day) if match and day else None
 
 
 def _day(year: int, month: int, day: int) -> date | None:
     try:
-        found = date(year, month, day)
+        written = date(year, month, day)
     except ValueError:
         return None
-    return found if found.year >= _FIRST_YEAR else None
+    return written if written.year >= _FIRST_YEAR else None
